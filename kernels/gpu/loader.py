@@ -46,6 +46,13 @@ def free_bytes() -> int:
     return int(cupy.cuda.runtime.memGetInfo()[0]) + int(cupy.get_default_memory_pool().free_bytes())
 
 
+def total_bytes() -> int:
+    """Bytes of memory of the current GPU."""
+    import cupy
+
+    return int(cupy.cuda.runtime.memGetInfo()[1])
+
+
 def fitting(of_item: int) -> int:
     """How many items of `of_item` bytes fit into half of the free memory; 1 if only one does, into three quarters; otherwise 0.
 

@@ -84,7 +84,7 @@ def change_graph(before: Folder, edges: Folder, file: FileOfChanges, runtime: Ru
     inputs = {"before": before.digest, "changes": file.digest, "edges": edges.digest}
     path = runtime.work / in_turn(stays, GRAPHS)
     changed = make(path, "graph", inputs, parameters, write)
-    if (kept := runtime.cluster.open_graphs) and not runtime.cluster.shards:
+    if (kept := runtime.cluster.open_graphs) and not runtime.ranks_of(changed):
         kept.keep(changed, runtime.backend, opened[0] if opened else open_graph(changed, runtime.backend))
     return changed
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kernels.derived import Derived
 from kernels.distributed.communicator import Communicator
+from kernels.gpu.turn import Turn
 from kernels.graph import Graph
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend
@@ -37,7 +38,7 @@ class OpenGraphs:
         self._converted = ConvertedGraphs()  # that copies made by `anew` share
         self._open_graph: Callable[[Folder, Backend], Graph] = open_counted
         self._lock = Lock()
-        self.turn = Lock()  # held by the thread that computes on the GPU
+        self.turn = Turn()  # of the threads that compute on the GPU
 
     def graph(self, folder: Folder, backend: Backend, beside: Folder | None = None) -> Graph:
         """Open a whole graph, its arrays where the backend computes, its weights as they are counted.

@@ -23,7 +23,8 @@ class ClusterConfig(Model):
     workers: Annotated[Natural, Field(le=MOST)] = Field(default=0, examples=[4])
     threads: Annotated[Positive, Field(le=MOST)] = 1  # number of tasks that a local process runs at a time; always one with a GPU
     # Number of ranks that divide the graph among them; 0: every worker holds the whole graph. If there are more ranks than
-    # workers, several run on one worker. Without a scheduler, ranks are threads of this process, which use its GPUs in turn.
+    # workers, several run on one worker. Without a scheduler, ranks are threads of this process, and of its GPUs in
+    # turn unless one GPU has memory for the graph, which then holds all of it.
     shards: Annotated[Natural, Field(le=MOST)] = Field(default=0, examples=[8])
     # Memory limit of a local process, such as `4 GiB`; one that exceeds it is stopped. `auto`: its share of the memory.
     memory: str = Field(default="auto", examples=["4 GiB"], pattern=rf"^(auto|{AMOUNT})$")

@@ -117,7 +117,7 @@ def lay_out(
     graph = make(target, parallel.step, inputs, layout.model_dump() | {"parallel": parallel.rule}, write)
     for checking in deferred:  # reading the files again takes as long as the stages
         checking.append(beside(partial(check, graph)))
-    if opened and runtime.cluster.open_graphs and not runtime.cluster.shards and parallel.step == PLAIN.step:
+    if opened and runtime.cluster.open_graphs and not runtime.ranks_of(graph) and parallel.step == PLAIN.step:
         runtime.cluster.open_graphs.keep(graph, backend, opened[0])
     return graph
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kernels.algorithm import Algorithm
 from kernels.derived import Derived
 from kernels.gpu.devices import device_count
+from kernels.gpu.loader import total_bytes
 from pipeline.cluster.protocol import Cluster
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.model import Snap
@@ -24,6 +25,13 @@ from pipeline.store.names import VertexNames
 
 if TYPE_CHECKING:
     from pipeline.steps.turns.turned import Turned
+
+
+PER_STORED_BYTE = 4  # bytes of a GPU that stages take for each byte of a stored graph, at most
+
+
+def _stored_bytes(graph: Folder) -> int:
+    return sum(path.stat().st_size for path in graph.path.rglob("*.npy"))
 
 
 @contextmanager
@@ -72,8 +80,17 @@ class Runtime:
         return self.cluster.open_graphs is not None
 
     def ranks_of(self, graph: Folder) -> int:
-        """How many ranks hold this graph together; 0 where each worker holds all of it."""
-        return self.cluster.shards if GraphFacts.of(graph).vertices else 0
+        """How many ranks hold this graph together; 0 where each worker holds all of it.
+
+        Ranks that are threads of this process would share its cores, which write tables for most of a run's time. So they hold a
+        graph together only if none of the GPUs has memory for all of it.
+        """
+        shards = self.cluster.shards if GraphFacts.of(graph).vertices else 0
+        return 0 if shards and self._fits_a_gpu(graph) else shards
+
+    def _fits_a_gpu(self, graph: Folder) -> bool:
+        """Whether a GPU of this process has memory for a graph and for the arrays of its kernels."""
+        return self.in_this_process and self.backend == "gpu" and PER_STORED_BYTE * _stored_bytes(graph) <= total_bytes()
 
     def ranks_for(self, algorithm: Algorithm, graph: Folder) -> int:
         """How many ranks compute or prove an algorithm's answer together; 0 where each answer is a task of its own.
@@ -91,11 +108,11 @@ class Runtime:
         """
         if not self.in_this_process or (self.cluster.shards and self.backend == "cpu"):
             return 1
-        facts = GraphFacts.of(graph)
-        if not self.cluster.shards:
+        facts, ranks = GraphFacts.of(graph), self.ranks_of(graph)
+        if not ranks:
             return stages_at_once(self.backend, facts.vertices, facts.arcs)
-        stored = sum(path.stat().st_size for path in graph.path.rglob("*.npy"))  # which is not on the GPUs yet
-        return stages_at_once(self.backend, facts.vertices, facts.arcs, min(self.cluster.shards, device_count()), stored)
+        stored = _stored_bytes(graph)  # which is not on the GPUs yet
+        return stages_at_once(self.backend, facts.vertices, facts.arcs, min(ranks, device_count()), stored)
 
     def here(self) -> "Runtime":
         """The same on this process only, for work that is too small to distribute."""

@@ -52,7 +52,7 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
     # Ranks that share searches have all of a graph each.
     shared = runtime.cluster.shards and any(BY_NAME[stage].shares_searches for stage in needed)
     at_once = 1 if shared else runtime.stages_at_once(graph)
-    ranks_on_gpus = runtime.backend == "gpu" and runtime.cluster.shards > 0
+    ranks_on_gpus = runtime.backend == "gpu" and runtime.ranks_of(graph) > 0
     no_cores_left = at_once <= len(needed) and runtime.in_this_process and not ranks_on_gpus
 
     def begin(table: Folder | None) -> None:

@@ -216,3 +216,7 @@ def test_tables_of_a_run(arcs, tmp_path):
 
 def test_a_run_over_shards_on_one_gpu(tmp_path, monkeypatch):
     of_runs.test_the_tables_are_those_of_a_cpu(tmp_path, monkeypatch)
+
+
+def test_a_run_over_shards_of_a_graph_that_the_gpu_has_memory_for(tmp_path, monkeypatch):
+    of_runs.test_a_gpu_with_memory_for_the_graph_holds_all_of_it(tmp_path, monkeypatch)

@@ -223,6 +223,7 @@ def test_stages_of_a_gpu_run_at_once_as_far_as_its_memory_allows(vertices, free,
     graph = Folder(tmp_path, unsealed("graph", path_facts(vertices).stored()))
     assert Runtime(tmp_path, "gpu").stages_at_once(graph) == stages
     monkeypatch.setattr("pipeline.steps.runtime.device_count", lambda: 2)
+    monkeypatch.setattr("pipeline.steps.runtime.Runtime._fits_a_gpu", lambda *_: False)
     over_ranks = Runtime(tmp_path, "gpu", LocalThreads(2)).stages_at_once(graph)
     assert over_ranks == (min(16, 2 * stages) if free else 1)
     assert Runtime(tmp_path, "cpu", LocalThreads(2)).stages_at_once(graph) == 1

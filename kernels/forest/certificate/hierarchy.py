@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kernels.arrays import is_cupy_array
 from kernels.certificate.global_view import GlobalView
 from kernels.distributed.columns import lower_at
 from kernels.distributed.owners import Owners
@@ -22,7 +23,7 @@ from kernels.forest.certificate.edges import KnownRows, OwnEdges
 from kernels.graph import Array
 
 _NONE = -1
-_BLOCK = 1 << 17  # rows whose greatest edges are replaced at a time
+_BLOCK = {False: 1 << 17, True: 1 << 26}  # rows whose greatest edges are replaced at a time, on a CPU and on a GPU
 
 
 class Keys(NamedTuple):
@@ -167,8 +168,9 @@ def _jump_here(rows: Owners, above: Array, moving: Array) -> None:
 
 def _raised(top: Keys, chosen: Keys, node: Array, after: Array) -> Keys:
     """`top` where each row that moves has the edge that its node took, if this is greater. It is changed in place."""
-    for begin in range(0, len(node), _BLOCK):
-        rows = np.flatnonzero(after[begin : begin + _BLOCK] >= 0) + begin
+    block = _BLOCK[is_cupy_array(node)]
+    for begin in range(0, len(node), block):
+        rows = np.flatnonzero(after[begin : begin + block] >= 0) + begin
         offered = chosen.take(node[rows])
         greater = np.flatnonzero(_is_less(top.take(rows), offered))
         for column, of_edge in zip(top, offered.take(greater), strict=True):

@@ -8,6 +8,7 @@ the arcs of its first endpoint. Nothing is gathered.
 import numpy as np
 
 from kernels.answers import Certificate, Forest
+from kernels.arrays import is_cupy_array
 from kernels.certificate.global_view import GlobalView, evidence
 from kernels.certificate.rules import Broken, at, verdict
 from kernels.distributed import Communicator, Halo, Shard
@@ -16,7 +17,7 @@ from kernels.forest.certificate.edges import KnownRows, OwnEdges, require_edges,
 from kernels.forest.certificate.hierarchy import levels
 from kernels.graph import Array, Csr
 
-_BLOCK = 1 << 18  # edges that are looked up at a time
+_BLOCK = {False: 1 << 18, True: 1 << 26}  # edges that are looked up at a time, on a CPU and on a GPU
 
 
 def certify_forest(shard: Shard, communicator: Communicator, answer: Forest) -> Certificate:
@@ -77,8 +78,9 @@ def _are_arcs(shard: Shard, edges: OwnEdges, known: KnownRows) -> Array:
     """Whether each own edge is an own out-arc or in-arc with the same bits of weight: bool [E]."""
     are_arcs = np.zeros(len(edges.src), np.bool_, like=edges.src)
     sides = [(shard.local_out, shard.out.weights), (shard.local_into, shard.into.weights)][: 1 if shard.symmetric else 2]
-    for begin in range(0, len(are_arcs), _BLOCK):
-        part = slice(begin, begin + _BLOCK)
+    block = _BLOCK[is_cupy_array(are_arcs)]
+    for begin in range(0, len(are_arcs), block):
+        part = slice(begin, begin + block)
         ends, high, stated = (known.near[part], known.far[part]), edges.high[part], edges.weights[part]
         for csr, weights in sides:
             are_arcs[part] |= _among(csr, weights, ends, high, stated, known.positions)

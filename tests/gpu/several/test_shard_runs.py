@@ -12,6 +12,7 @@ from pipeline.store.shards import load_shard
 
 SOURCE = Path(__file__).parents[3] / "data" / "wiki-Vote.txt.gz"
 STAGES = ["bfs", "mst", "wcc", "scc"]
+ROOM = "pipeline.steps.runtime.PER_STORED_BYTE"
 
 
 def published(output, **tables):
@@ -19,7 +20,8 @@ def published(output, **tables):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.parquet")}
 
 
-def test_the_tables_are_those_of_a_cpu(tmp_path, monkeypatch):
+def run_over_shards(tmp_path, monkeypatch):
+    """Run on the CPU and over two shards on GPUs; the shards that were loaded, and whether the tables are equal."""
     loaded = []
 
     def count_loads(graph, dealing, rank, backend, *arguments, **options):
@@ -27,7 +29,15 @@ def test_the_tables_are_those_of_a_cpu(tmp_path, monkeypatch):
         return load_shard(graph, dealing, rank, backend, *arguments, **options)
 
     monkeypatch.setattr("pipeline.store.shards.load_shard", count_loads)
-    on_cpu = published(tmp_path / "cpu", backend="cpu")
-    on_gpus = published(tmp_path / "gpus", backend="gpu", cluster={"shards": 2})
-    assert on_gpus == on_cpu
-    assert sorted(loaded) == [("gpu", 0), ("gpu", 1)]  # once for all stages
+    equal = published(tmp_path / "cpu", backend="cpu") == published(tmp_path / "gpus", backend="gpu", cluster={"shards": 2})
+    return sorted(loaded), equal
+
+
+def test_the_tables_are_those_of_a_cpu(tmp_path, monkeypatch):
+    monkeypatch.setattr(ROOM, 2**60)
+    assert run_over_shards(tmp_path, monkeypatch) == ([("gpu", 0), ("gpu", 1)], True)  # once for all stages
+
+
+def test_a_gpu_with_memory_for_the_graph_holds_all_of_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(ROOM, 4)
+    assert run_over_shards(tmp_path, monkeypatch) == ([], True)
