@@ -3,7 +3,7 @@
 docs/adding-an-algorithm.md walks through a new entry.
 """
 
-from kernels.algorithm import LONG, Algorithm, Column, Costs, Form
+from kernels.algorithm import Algorithm, Column, Costs, Form
 
 _VERTEX = Column("vertex", "int64", "external id", key=True)
 _SOURCE = Column("source", "int64", "external id", key=True)
@@ -108,7 +108,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         options=True,
         searches="kernels.pagerank.parameters:searches",
         exact=False,
-        turn=LONG,
+        takes_long=True,
         costs=Costs(cpu=(0.05, 0.45, 0.02), memory=(60.0, 0.0), stored=7.0),
     ),
     Algorithm(
@@ -130,7 +130,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
             Column("post", "int64", "post-order number, the largest that is reached", each=True),
         ),
         table="reachability_labels",
-        turn=LONG,
+        takes_long=True,
         costs=Costs(cpu=(0.2, 0.25, 0.07), memory=(30.0, 2.0), stored=77.0),
     ),
     Algorithm(
@@ -149,7 +149,6 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         options=True,
         by_default=False,
         passes_crossings=True,
-        turn=LONG,
         costs=Costs(cpu=(0.05, 0.45, 0.06), gpu=(0.0, 0.0001, 0.000002), memory=(40.0, 5.0), gpu_memory=(64.0, 0.0)),
         searches="kernels.betweenness.parameters:searches",
     ),
@@ -171,7 +170,6 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         ),
         options=True,
         by_default=False,
-        turn=LONG,
         costs=Costs(cpu=(0.05, 0.45, 0.08), gpu=(0.0, 0.0001, 0.000003), memory=(40.0, 60.0), gpu_memory=(64.0, 60.0)),
         searches="kernels.betweenness.parameters:searches_of_edges",
     ),
@@ -186,7 +184,6 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         columns=(_VERTEX, Column("labels", "int64", "external id, the smallest in the community")),
         by_default=False,
         part=("community", "communities"),
-        turn=LONG,
         costs=Costs(cpu=(0.06, 0.7, 0.2), memory=(60.0, 2.0)),
     ),
     Algorithm(
@@ -201,7 +198,6 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         options=True,
         row_bytes=64,
         by_default=False,
-        turn=LONG,
         costs=Costs(cpu=(0.06, 0.23, 0.0), memory=(0.0, 0.0), stored=1000.0),
         searches="kernels.closure.limit:rows_within",
     ),
@@ -226,7 +222,6 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         by_default=False,
         passes_crossings=True,
         adds_parallel=True,
-        turn=LONG,
         costs=Costs(cpu=(0.05, 0.0, 0.18), memory=(0.0, 90.0), gpu_memory=(64.0, 170.0)),
     ),
     Algorithm(
@@ -259,7 +254,6 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         options=True,
         by_default=False,
         part=("label", "labels"),
-        turn=LONG,
         costs=Costs(cpu=(0.03, 2.7, 0.08), memory=(100.0, 8.0), stored=4.0),
     ),
     Algorithm(
@@ -276,7 +270,6 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         answer="kernels.answers:TriangleCounts",
         columns=(_VERTEX, Column("triangles", "int64", "triangles with a corner at the vertex")),
         by_default=False,
-        turn=LONG,
         costs=Costs(cpu=(0.15, 0.5, 0.45), memory=(60.0, 25.0), stored=2.0),
     ),
     Algorithm(
@@ -297,7 +290,6 @@ ALGORITHMS: tuple[Algorithm, ...] = (
             Column("lcc", "float64", "numerator over denominator, rounded once; 0 where that is 0"),
         ),
         by_default=False,
-        turn=LONG,
         costs=Costs(cpu=(0.15, 0.2, 0.6), memory=(60.0, 25.0), stored=10.0),
     ),
 )

@@ -4,10 +4,8 @@ What only some runs need is imported where they need it: the imports of a small 
 """
 
 import logging
-from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kernels.gpu.devices import obstacle
 from pipeline.cluster.lazy_cluster import cluster_of
@@ -35,9 +33,6 @@ from pipeline.store.digests import SUMS, Sums
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder
 from pipeline.store.workspace import linked_run, workspace
-
-if TYPE_CHECKING:
-    from pipeline.comparison.ahead import ChangesAhead
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +66,6 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         workspace(config.output) as work,
         cluster_of(config.cluster, backend) as cluster,
         checks() as checking,
-        ExitStack() as opened,
     ):
         if config.publish_to:
             from pipeline.steps.publication.remote import require_store
@@ -96,8 +90,7 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         with_ids = with_sources(config, given.edges, given.graph, runtime)
         places = places_of(config, given.edges, given.graph, runtime)
         wants_changes = config.changes.tables or (config.changes.tables is None and not read.reads_source)
-        ahead = opened.enter_context(_changes_ahead(config, target, runtime)) if wants_changes else None
-        results = solve_stages(_with_seeds(with_ids, given, runtime), given, runtime, steps, ahead)
+        results = solve_stages(_with_seeds(with_ids, given, runtime), given, runtime, steps)
         results = replace(results, places=places, source=given.source)
         results = _with_places(config, results, runtime, steps)
         results = _with_queries(config, results, runtime, steps)
@@ -105,7 +98,7 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         cluster.release()
         results = _with_names(config, results, runtime, steps)
         if wants_changes:
-            results = _with_changes(config, results, target, runtime, steps, ahead)
+            results = _with_changes(config, results, target, runtime, steps)
         flushed = beside(partial(flush_tables, results))  # the disk writes them while the report is drawn
         results = replace(results, sha256=held.sums.of(file.blake3 for file in files_read(given.edges)))
         results = replace(results, report=steps("report", draw, results, runtime))
@@ -172,20 +165,7 @@ def _with_names(config: RunConfig, results: Results, runtime: Runtime, steps: St
     return replace(results, named=named)
 
 
-def _changes_ahead(
-    config: RunConfig, target: Target, runtime: Runtime
-) -> "AbstractContextManager[ChangesAhead | None]":  # fmt: skip
-    """Change tables that are begun while stages run; none if there is no run before, or tables get names afterwards."""
-    if not target.previous or config.named:
-        return nullcontext()
-    from pipeline.comparison.ahead import changes_ahead
-
-    return changes_ahead(config.output / target.link, runtime.work)
-
-
-def _with_changes(
-    config: RunConfig, results: Results, target: Target, runtime: Runtime, steps: Steps, ahead: "ChangesAhead | None"
-) -> Results:  # fmt: skip
+def _with_changes(config: RunConfig, results: Results, target: Target, runtime: Runtime, steps: Steps) -> Results:
     """The results with the change tables since the run that the link names, if that run can be read."""
     if not target.previous:
         log.info("change_tables: none, because %s did not name a run before", config.output / target.link)
@@ -194,9 +174,9 @@ def _with_changes(
     from pipeline.comparison.versions import of_run, of_step
 
     try:
-        before = ahead.old if ahead else of_run(linked_run(config.output / target.link))
+        before = of_run(linked_run(config.output / target.link))
         now = {name: of_step(table) for name, table in results.published.items()}
-        return replace(results, changes=steps(STEP, tabulate_changes, runtime.work / STEP, before, now, results.edges, ahead))
+        return replace(results, changes=steps(STEP, tabulate_changes, runtime.work / STEP, before, now, results.edges))
     except Damaged as damage:
         log.warning("change_tables: none, because the previous run cannot be read: %s", damage)
         return results

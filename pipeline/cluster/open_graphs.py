@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kernels.derived import Derived
 from kernels.distributed.communicator import Communicator
-from kernels.gpu.turn import Turn
+from kernels.gpu.deep.turn import Turn
 from kernels.graph import Graph
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend

@@ -42,7 +42,7 @@ class TaskContext:
     def turn(self, rank: int = 0) -> AbstractContextManager[object]:
         """A block in which no other task of this process uses its GPUs, because plans and device memory are not shared.
 
-        Tasks of a smaller `rank` go first (`kernels.gpu.turn`).
+        Tasks of a smaller `rank` go first (`kernels.gpu.deep.turn`).
 
         While the CPU takes over, others do. Ranks that are all threads of this process enter and leave the block together.
         """

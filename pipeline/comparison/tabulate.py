@@ -6,7 +6,7 @@ Each is proved: block by block, its rows turn the old table into the new one, bi
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from kernels.cpu.parallel import cores
 from pipeline.comparison.change_table import ChangeTable
@@ -17,7 +17,7 @@ from pipeline.errors import BadConfig
 from pipeline.runtime.threads import BoundedThreads
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import CheckFacts
-from pipeline.store.facts.changes import ChangedFacts, ChangesFacts
+from pipeline.store.facts.changes import ChangesFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import changes
 from pipeline.tables import files as tables
@@ -31,22 +31,7 @@ RULES = (
 Versions = Mapping[str, Version]
 
 
-class Tabulated(NamedTuple):
-    """A change table that is complete: its folder, and what is known of it."""
-
-    folder: Path
-    facts: ChangedFacts
-    seconds: float  # of its proof
-
-
-class Begun(Protocol):
-    """Change tables that were begun before; see `pipeline.comparison.ahead.ChangesAhead`."""
-
-    def of(self, name: str, old: Version, new: Version) -> Tabulated | None:
-        """The change table of these versions, once it is complete; None if it was not begun. Raises as `tabulate_changes`."""
-
-
-def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | None = None, begun: Begun | None = None) -> Folder:
+def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | None = None) -> Folder:
     """Write the change tables of two runs, by the tables of each.
 
     A table has none if only one of the runs has it, if its columns or their types differ, or if the ids of only one source are
@@ -55,7 +40,6 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
     Args:
         path: The folder, which has a folder `NAME_changes` for each table, and is kept if the tables have not changed.
         edges: The edge list of a run that is not published yet, whose table `coordinates` is not among `new`.
-        begun: Change tables that this run has begun already.
 
     Returns:
         The folder. Facts: `ChangesFacts`.
@@ -73,46 +57,26 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
         reasons = dict.fromkeys(old.keys() - after, "only the old run has it")
         reasons |= dict.fromkeys(after.keys() - old, "only the new run has it")
         reasons |= {
-            name: why
-            for name in old.keys() & after
-            if (why := reason or why_not_comparable(name, old[name], after[name], numbers))
+            name: why for name in old.keys() & after if (why := reason or _why_not(name, old[name], after[name], numbers))
         }
-        wanted = {name: (old[name], after[name]) for name in sorted((old.keys() & after) - reasons.keys())}
-        made = {name: of for name, both in wanted.items() if begun and not numbers and (of := begun.of(name, *both))}
-        for of_table in made.values():
-            of_table.folder.rename(folder / of_table.folder.name)
-        made |= tabulate({name: both for name, both in wanted.items() if name not in made}, numbers, folder)
+        wanted = sorted((old.keys() & after) - reasons.keys())
+        with BoundedThreads(cores(), 2 * cores()) as writers:
+            made = {name: ChangeTable(name, old[name], after[name], numbers, folder, writers) for name in wanted}
+            for one, part in compared([of_table.comparison for of_table in made.values()]):
+                made[one.name].take(part)
+            for of_table in made.values():
+                of_table.end()
+            tabulated = {name: of_table.finished() for name, of_table in made.items()}
         seconds = sum(of_table.seconds for of_table in made.values())
         if placed:
             shutil.rmtree(placed)
         proof = CheckFacts(rules=[*RULES], seconds=round(seconds, 6))
-        tabulated = {name: made[name].facts for name in wanted}
         return ChangesFacts(tables=tabulated, not_compared=dict(sorted(reasons.items())), proof=proof).stored()
 
     inputs = {
         f"{side} {name}": table.digest for side, versions in (("old", old), ("new", new)) for name, table in versions.items()
     }
     return make(path, STEP, inputs | ({"edges": edges.digest} if edges else {}), {}, write)
-
-
-def tabulate(wanted: Mapping[str, tuple[Version, Version]], numbers: CommonNumbers | None, parent: Path) -> dict[str, Tabulated]:
-    """Write the change table of each of several tables to a folder in `parent`; all cores share the ranges of all of them.
-
-    Args:
-        wanted: By their names the old and the new version, which are comparable.
-        numbers: The numbers of vertices whose ids are strings.
-
-    Raises:
-        Damaged, ProofFailed: As `tabulate_changes`.
-    """
-    with BoundedThreads(cores(), 2 * cores()) as writers:
-        made = {name: ChangeTable(name, *versions, numbers, parent, writers) for name, versions in wanted.items()}
-        for one, part in compared([of_table.comparison for of_table in made.values()]):
-            made[one.name].take(part)
-        for of_table in made.values():
-            of_table.end()
-        facts = {name: of_table.finished() for name, of_table in made.items()}
-    return {name: Tabulated(of_table.folder, facts[name], of_table.seconds) for name, of_table in made.items()}
 
 
 def _numbers(old: Versions, new: Versions) -> tuple[CommonNumbers | None, str]:
@@ -122,7 +86,7 @@ def _numbers(old: Versions, new: Versions) -> tuple[CommonNumbers | None, str]:
         return None, "the ids of only one of the sources are strings"
 
 
-def why_not_comparable(name: str, old: Version, new: Version, numbers: CommonNumbers | None) -> str:
+def _why_not(name: str, old: Version, new: Version, numbers: CommonNumbers | None) -> str:
     """Why two versions of a table cannot have a change table; empty if they can."""
     before, after = (
         {column: version.schema.field(column).type for column in changes.compared(name, version.schema, numbers is not None)}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from kernels.registry import BY_NAME
 from pipeline.config.run import RunConfig, StageName
@@ -25,10 +25,7 @@ from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 
 if TYPE_CHECKING:
-    from pipeline.comparison.ahead import ChangesAhead
     from pipeline.steps.turns.turned import Turned
-
-Table = TypeVar("Table", Folder, Folder | None)
 
 
 class Input(NamedTuple):
@@ -42,11 +39,8 @@ class Input(NamedTuple):
     turned: "Turned | None" = None  # the graph of stages of paths, if turns matter
 
 
-def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps, ahead: "ChangesAhead | None" = None) -> Results:
-    """Compute and prove the answers of all stages, as many at the same time as memory allows.
-
-    `ahead` begins the change tables of their tables, if stages leave cores to it.
-    """
+def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps) -> Results:
+    """Compute and prove the answers of all stages, as many at the same time as memory allows."""
     edges, graph, sources, capacities, _, turned = given
     needed = (*config.stages, *(stage for stage in ALWAYS if stage not in config.stages))
     # Ranks that share searches have all of a graph each.
@@ -55,15 +49,6 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
     ranks_on_gpus = runtime.backend == "gpu" and runtime.ranks_of(graph) > 0
     no_cores_left = at_once <= len(needed) and runtime.in_this_process and not ranks_on_gpus
 
-    def begin(table: Folder | None) -> None:
-        if ahead and table and not no_cores_left:
-            ahead.begin(table)
-
-    def begun(make: Callable[[], Table]) -> Future[Table]:
-        made = threads.submit(partial(copy_context().run, make))
-        made.add_done_callback(lambda made: begin(made.result()) if not made.exception() else None)
-        return made
-
     def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, list[Future[Folder | None]]]:
         return_unused()
         graph = capacities if capacities and BY_NAME[stage].adds_parallel else given.graph
@@ -71,14 +56,12 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
             from pipeline.steps.turns.stages import prove_turned, run_turned
 
             answer = steps(stage, run_turned, turned, stage, sources, runtime, config.of_stages.get(stage))
-            begin(answer)
             return answer, steps(f"proof-{stage}", prove_turned, turned, answer, config.oracle, runtime), []
-        answer = steps(stage, run_stage, graph, stage, sources, runtime, config.of_stages.get(stage))
+        with runtime.coming(stage):
+            answer = steps(stage, run_stage, graph, stage, sources, runtime, config.of_stages.get(stage))
         answer = as_made(answer, edges, graph, runtime)
-        if stage in config.stages:
-            begin(answer)
         return_unused()
-        tables = [begun(make) for make in _tables_of(stage, answer, given, runtime, steps)]
+        tables = [threads.submit(partial(copy_context().run, make)) for make in _tables_of(stage, answer, given, runtime, steps)]
         if no_cores_left:
             wait(tables)
         proof = steps(f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
@@ -87,7 +70,7 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
 
     in_turn = sorted(needed, key=lambda stage: not any(table.slow for table in STAGES[stage].tables))
     with ThreadPoolExecutor() as threads:
-        of_graph = [begun(make) for make in _tables_of_graph(config, given, runtime, steps)]
+        of_graph = [threads.submit(partial(copy_context().run, make)) for make in _tables_of_graph(config, given, runtime, steps)]
         solved = dict(zip(in_turn, concurrently(answer_and_prove, in_turn, at_once), strict=True))
     of_needed = [solved[stage] for stage in needed]
     derived = [table.result() for *_, tables in of_needed for table in tables]

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 from kernels.answers import Condensation
 from kernels.cpu.parallel import cores
 from kernels.gpu.constants import THIN_ROUND
+from kernels.gpu.deep.turn import Turn
 from kernels.gpu.transfer import on_host, to_device
-from kernels.gpu.turn import Turn
 from kernels.graph import Csr, Graph
 
 Answer = TypeVar("Answer")

@@ -17,8 +17,8 @@ from kernels.bfs.certificate import certify_bfs
 from kernels.cores import cores
 from kernels.cores.certificate import certify_cores
 from kernels.gpu import deep
+from kernels.gpu.deep.turn import Turn
 from kernels.gpu.transfer import to_device
-from kernels.gpu.turn import Turn
 from kernels.graph import Graph
 from kernels.reachability import METHODS, reachability
 from kernels.reachability.certificate import certify_reachability

@@ -12,7 +12,7 @@ from pipeline.store.shards import load_shard
 
 SOURCE = Path(__file__).parents[3] / "data" / "wiki-Vote.txt.gz"
 STAGES = ["bfs", "mst", "wcc", "scc"]
-ROOM = "pipeline.steps.runtime.PER_STORED_BYTE"
+PER_BYTE = "pipeline.steps.runtime.PER_STORED_BYTE"
 
 
 def published(output, **tables):
@@ -34,10 +34,10 @@ def run_over_shards(tmp_path, monkeypatch):
 
 
 def test_the_tables_are_those_of_a_cpu(tmp_path, monkeypatch):
-    monkeypatch.setattr(ROOM, 2**60)
+    monkeypatch.setattr(PER_BYTE, 2**60)
     assert run_over_shards(tmp_path, monkeypatch) == ([("gpu", 0), ("gpu", 1)], True)  # once for all stages
 
 
 def test_a_gpu_with_memory_for_the_graph_holds_all_of_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(ROOM, 4)
+    monkeypatch.setattr(PER_BYTE, 4)
     assert run_over_shards(tmp_path, monkeypatch) == ([], True)

@@ -2,7 +2,7 @@
 
 from threading import Event, Thread
 
-from kernels.gpu.turn import Turn
+from kernels.gpu.deep.turn import Turn
 from kernels.registry import BY_NAME
 
 
@@ -28,6 +28,36 @@ def order_of(ranks):
 
 def test_the_smallest_rank_is_next_and_of_several_the_first():
     assert order_of([2, 0, 1, 0, 2, 1]) == [1, 3, 2, 5, 0, 4]
+
+
+def test_larger_ranks_wait_for_a_smaller_one_that_is_coming():
+    turn, had, came = Turn(), [], Event()
+
+    def come(uses_it):
+        with turn.coming(1):
+            came.set()
+            Event().wait(0.1)
+            if uses_it:
+                with turn.of(1):
+                    had.append(1)
+            Event().wait(0.1)  # it does not wait for the end of the block
+            had.append("end")
+
+    def wait(rank):
+        with turn.of(rank):
+            had.append(rank)
+
+    for uses_it in (True, False):
+        threads = [Thread(target=come, args=(uses_it,)), Thread(target=wait, args=(2,)), Thread(target=wait, args=(0,))]
+        threads[0].start()
+        came.wait(60)
+        came.clear()
+        for thread in threads[1:]:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    assert had == [0, 1, 2, "end", 0, "end", 2]
+    assert not turn.locked()
 
 
 def test_a_turn_ends_with_an_error():
