@@ -68,6 +68,12 @@ def test_the_benchmark(monkeypatch):
     moved = ["pagerank", "arcs to the host", *ranks, "arcs to the device"]
     assert steps == [*graph, "bfs", "wcc", *moved, "pagerank, proof"]
     assert "iterations, arcs on the host" in printed.getvalue()
+    monkeypatch.setattr(generated, "plan_of", plan_of)
+    monkeypatch.setattr(generated, "free_bytes", lambda: 2_000_000)
+    printed = io.StringIO()
+    generated.main(["--scale", "7", "--searches", "2", "--block", "700", "--arcs", "host", "--memory", "0.001"], printed)
+    steps = [line.split("|")[1].strip() for line in printed.getvalue().splitlines()[4:]]
+    assert steps == [*graph, "arcs to the host", "memory taken", "bfs", "wcc", *ranks, "pagerank, proof"]
 
 
 def _called(call, inputs=((),), **_) -> list[float]:

@@ -19,6 +19,7 @@ from kernels.graph import Array, Csr, index_dtype
 from kernels.layout import cuda
 from kernels.layout import rules as certified
 from kernels.layout.cleaning import clean
+from kernels.layout.edges_cuda import number
 from kernels.layout.laid_out import take_rows
 from kernels.layout.orders import by_degree_in_windows
 from kernels.layout.rules import ArcRules
@@ -141,18 +142,25 @@ def check_ranges(
     assert dropped == arcs_of_edges - len(arcs.indices)
 
 
+@pytest.mark.parametrize("free", [1, 10**9])
 @pytest.mark.parametrize("spread", [1, 10**9])
 @pytest.mark.parametrize("rules", list(product([False, True], repeat=3)), ids=str)
-def test_edges_that_are_read_again_in_blocks(rules, spread):
+def test_edges_that_are_read_again_in_blocks(monkeypatch, rules, spread, free):
+    """With temporary arrays in the pool, and apart, which leaves nothing in use in their pool."""
+    pools = []
+    monkeypatch.setattr(cuda, "free_bytes", lambda: free)
+    monkeypatch.setattr(cupy.cuda, "MemoryPool", lambda make=cupy.cuda.MemoryPool: pools.append(make()) or pools[-1])
     for seed, weight in enumerate(WEIGHTS[:3]):
         for declared in (NONE, range(3, 400)):
             check_ranges(random_edges(seed, 2000, 300, weight, 3, spread), rules, 1 + seed, declared, block=600 + 700 * seed)
         check_ranges(random_edges(seed, 0, 300, weight, 3, spread), rules, 1 + seed, range(9), block=5)
+    assert bool(pools) == (free == 1)
+    assert not any(pool.total_bytes() for pool in pools)
 
 
 def test_more_ranges_where_little_memory_is_free(monkeypatch):
     edges = certified.Edges(*random_edges(12, 30_000, 900, None))
-    numbered = cuda._number(on_device(edges), ArcRules(NONE, True, False, False), None)
+    numbered = number(on_device(edges), ArcRules(NONE, True, False, False), None)
     monkeypatch.setattr(cuda, "_SMALL", 0)
     found = []
     for free in (10**9, 1_000_000, 500_000, 100):

@@ -1,11 +1,14 @@
 """PageRank on the GPU: within 1e-6 of the CPU's scores in sum, and the same bits in every run."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from kernels.distributed.gpu.memory import memory_of, put
 from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 from kernels.pagerank import pagerank, tiles
@@ -55,6 +58,26 @@ def test_rows_of_many_tiles(directed: bool) -> None:
 def test_many_bands(arcs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernels.gpu.tiles.bands._BAND", arcs)
     check(graph_of(random_edges(13, 2000, 9000, True, 2)))
+
+
+@pytest.mark.parametrize("bands", [300, 1 << 25])
+@pytest.mark.parametrize("room", [True, False])
+def test_arcs_in_the_hosts_memory(bands: int, room: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan is beside them if the GPU has no room for it; the scores have the same bits."""
+    graph = to_device(graph_of(random_edges(17, 3000, 9000, False, 2)))
+    expected = pagerank(graph)
+    monkeypatch.setattr("kernels.gpu.tiles.bands._BAND", bands)
+    monkeypatch.setattr(tiles, "free_bytes", lambda: tiles._PLAN_BYTES * graph.num_arcs - (not room))
+    out = replace(graph.out, indices=put([graph.out.indices], "host"))
+    poison()
+    moved = replace(graph, out=out, into=out)
+    found, plan = pagerank(moved), tiles.plan_of(moved)
+    assert {memory_of(plan.arcs), memory_of(plan.items)} == {"device" if room else "host"}
+    assert found.iterations == expected.iterations
+    if bands > graph.num_arcs:
+        assert found.scores.tobytes() == expected.scores.tobytes()
+    else:
+        np.testing.assert_allclose(cupy.asnumpy(found.scores), cupy.asnumpy(expected.scores), rtol=1e-5)
 
 
 def test_rows_without_arcs() -> None:
