@@ -2,11 +2,11 @@
 
 Arcs are sorted as keys of no more bits than two positions need (arcs.cu, radix_sort.cu), so that parallel arcs become adjacent;
 then each row moves to its place in the order (rows.cu). The keys need the most memory, twice 8 bytes per arc. So an edge list
-that is not small is divided into ranges of tails, whose arcs become keys and then rows one range after the other. The edges are
-in device memory, or come again for each range, block by block, as those of a generator do.
+that is not small is divided into ranges of tails, which become keys and then rows one after the other; edges are in the memory of
+the GPU, or come again for each range, in blocks.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import cupy
@@ -14,14 +14,14 @@ import numpy as np
 
 from kernels.distributed.partition import cut
 from kernels.gpu.constants import STATUS_FLAG_BITS
-from kernels.gpu.loader import free_bytes, pointer
+from kernels.gpu.loader import free_bytes, launch, pointer
 from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
 from kernels.layout.constants import LAYOUT_THREADS, PACK_EDGES, TAIL_BIN_BITS, UNPACK_KEYS, WARP_ARCS, WARP_DEGREE
-from kernels.layout.edges_cuda import NumberedEdges, bytes_of, launch_blocks, number
+from kernels.layout.numbering import Searched, pays_as_table
 from kernels.layout.rules import ArcRules, Edges, EdgeSource
 
-_ROWS = "layout/rows.cu"
+_ARCS, _ROWS = "layout/arcs.cu", "layout/rows.cu"
 _UNPACKED_TILE = UNPACK_KEYS * LAYOUT_THREADS  # keys of a block
 _SMALL = 1 << 24  # arcs, whose keys take 268 MB: one range
 _MOST_KEYS = 1 << 31  # of a range, on average: CuPy's functions are tried with no more
@@ -29,7 +29,34 @@ _RANGE_BYTES = 1.5  # memory that the arcs of a range may take, relative to the 
 _ROOM = 3  # free memory, relative to the rows, in which blocks of the pool that are partly in use leave enough for them again
 _MOST_DROPPED = 16  # the arrays are copied to their length if more than one arc in 16 was dropped
 _BLOCK_ARCS = WARP_ARCS * LAYOUT_THREADS // 32
+_BLOCKS_PER_PROCESSOR = 8
 _SUM = (1 << 8 * KEY.itemsize - STATUS_FLAG_BITS) - 1  # the bits of a status word that hold a sum
+
+
+@dataclass(frozen=True)
+class _NumberedEdges:
+    """An edge list, all ids, their positions, the rules for its arcs, and where dropped edges are listed."""
+
+    edges: EdgeSource
+    ids: Array
+    first_id: int
+    positions: Array | None
+    rules: ArcRules
+    dropped: list[Edges] | None
+
+    @property
+    def most_arcs(self) -> int:
+        """The number of arcs if none is dropped."""
+        return (1 + self.rules.both) * self.edges.count
+
+    def launch(self, name: str, row: np.dtype[Any], *arguments: Any, of_thread: int = 1, weighted: bool = False) -> None:
+        """Launch a kernel, whose threads have `of_thread` edges, on each block of the edges."""
+        of_all = (np.int64(self.first_id), pointer(self.positions))
+        rules = (np.bool_(self.rules.both), np.bool_(self.rules.keep_self_loops))
+        for block in self.edges.blocks():
+            weights = (pointer(block.weights), _bytes(block.weights)) if weighted else ()
+            edges = (block.src, block.dst, np.int64(block.count), *of_all, *rules, *weights)
+            _launch(name, _streaming(-(-block.count // of_thread)), *edges, *arguments, EDGE=block.src.dtype, ROW=row)
 
 
 def clean(
@@ -41,9 +68,8 @@ def clean(
     of tails. More of these need less memory. By default the peak, without the edge list, is 2.5 times the rows, or as much less
     as the free memory asks for, provided that ids are dense, few arcs are dropped and no tail has most of the arcs.
     """
-    numbered = number(edges, rules, dropped)
-    num_vertices, weight = len(numbered.ids), edges.weight
-    row = index_dtype(num_vertices)
+    numbered = _number(edges, rules, dropped)
+    num_vertices, row, weight = len(numbered.ids), index_dtype(len(numbered.ids)), edges.weight
     if num_vertices > 1 << 32:
         raise ValueError(f"{num_vertices} vertices: two positions do not fit into a key of 64 bits")
     parts = _ranges(numbered, num_vertices, row, ranges or _enough_ranges(numbered, row))
@@ -53,7 +79,7 @@ def clean(
     if kept_weights is not None and not rules.keep_parallel:
         kept_weights.view(np.uint8).fill(0xFF)
     kept = self_loops = 0
-    add = _add if free_bytes() > _ROOM * (indices.nbytes + most * numbered.weight_bytes) else _add_apart
+    add = _add if free_bytes() > _ROOM * (indices.nbytes + (0 if weight is None else most * weight.itemsize)) else _add_apart
     for tails, arcs in parts:
         rest = Csr(offsets[tails.start + 1 :], indices[kept:], None if kept_weights is None else kept_weights[kept:])
         added, loops = add(numbered, tails, arcs, _bits(num_vertices - 1), rest)
@@ -61,22 +87,22 @@ def clean(
     return numbered.ids, _rows(offsets, indices, kept_weights, kept), self_loops
 
 
-def _enough_ranges(edges: NumberedEdges, row: np.dtype[Any]) -> int:
+def _enough_ranges(edges: _NumberedEdges, row: np.dtype[Any]) -> int:
     """The number of ranges that keeps the peak at 2.5 times the rows, and their keys within half of the memory beside the rows.
 
     A range's keys and weights exist twice. The memory of the offsets is left to the ids and their positions.
     """
     if edges.most_arcs <= _SMALL:
         return 1
-    of_row = row.itemsize + edges.weight_bytes
-    sorted_by_weight = KEY.itemsize if edges.weight_bytes and edges.rules.keep_parallel else 0
-    of_key = 2 * (KEY.itemsize + edges.weight_bytes + sorted_by_weight)
+    weight = 0 if edges.edges.weight is None else edges.edges.weight.itemsize
+    sorted_by_weight = KEY.itemsize if weight and edges.rules.keep_parallel else 0
+    of_row, of_key = row.itemsize + weight, 2 * (KEY.itemsize + weight + sorted_by_weight)
     spare = max((free_bytes() - of_row * edges.most_arcs) / 2, 1)
     ranges = max(of_key / (_RANGE_BYTES * of_row), of_key * edges.most_arcs / spare, edges.most_arcs / _MOST_KEYS)
     return 1 + int(min(ranges, 1 << TAIL_BIN_BITS))
 
 
-def _ranges(edges: NumberedEdges, num_vertices: int, row: np.dtype[Any], count: int) -> list[tuple[range, int]]:
+def _ranges(edges: _NumberedEdges, num_vertices: int, row: np.dtype[Any], count: int) -> list[tuple[range, int]]:
     """Ranges of tails with about equal numbers of arcs, and the most arcs that each may have."""
     if count == 1:
         return [(range(num_vertices), edges.most_arcs)]
@@ -90,7 +116,7 @@ def _ranges(edges: NumberedEdges, num_vertices: int, row: np.dtype[Any], count: 
     ]
 
 
-def _add_apart(edges: NumberedEdges, tails: range, most: int, bits: int, rest: Csr) -> tuple[int, int]:
+def _add_apart(edges: _NumberedEdges, tails: range, most: int, bits: int, rest: Csr) -> tuple[int, int]:
     """As `_add`, with all temporary arrays in a pool of their own, where no part that stays in use keeps a large block."""
     pool, listed = cupy.cuda.MemoryPool(), list[Edges]()
     cupy.get_default_memory_pool().free_all_blocks()
@@ -103,7 +129,7 @@ def _add_apart(edges: NumberedEdges, tails: range, most: int, bits: int, rest: C
     return counts
 
 
-def _add(edges: NumberedEdges, tails: range, most: int, bits: int, rest: Csr) -> tuple[int, int]:
+def _add(edges: _NumberedEdges, tails: range, most: int, bits: int, rest: Csr) -> tuple[int, int]:
     """Write the arcs of a range of tails to the beginning of `rest`; return their number and that of the self-loops."""
     keys, counts = cupy.empty(most, KEY), cupy.zeros(2, np.int64)
     weights = None if edges.edges.weight is None else cupy.empty(most, edges.edges.weight)
@@ -119,7 +145,7 @@ def _add(edges: NumberedEdges, tails: range, most: int, bits: int, rest: Csr) ->
     return _unpack(keys, weights, bits, rest, distinct=not edges.rules.keep_parallel), self_loops
 
 
-def _list_dropped(edges: NumberedEdges, first_tail: int, keys: Array, weights: Array | None, bits: int) -> None:
+def _list_dropped(edges: _NumberedEdges, first_tail: int, keys: Array, weights: Array | None, bits: int) -> None:
     """List all arcs of equal keys but the lightest; of both arcs of an edge, the one to the smaller position."""
     repeats = keys[1:] == keys[:-1]
     parallel = cupy.zeros(len(keys), np.bool_)
@@ -151,7 +177,7 @@ def transposed(csr: Csr) -> Csr:
     num_rows, arcs = len(csr.offsets) - 1, len(csr.indices)
     bits, keys = _bits(num_rows - 1), cupy.empty(arcs, KEY)
     arguments = (csr.offsets, csr.indices, np.int64(num_rows), np.int32(bits), keys)
-    launch_blocks("pack_rows", -(-arcs // _BLOCK_ARCS), *arguments, EDGE=ID, ROW=csr.indices.dtype)
+    _launch("pack_rows", -(-arcs // _BLOCK_ARCS), *arguments, EDGE=ID, ROW=csr.indices.dtype)
     keys, weights = sort(keys, None if csr.weights is None else csr.weights.copy(), bits, 2 * bits)
     offsets, indices = cupy.zeros(num_rows + 1, OFFSET), cupy.empty_like(csr.indices)
     kept_weights = None if csr.weights is None else cupy.empty_like(csr.weights)
@@ -192,10 +218,45 @@ def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> 
     indices = by_position.indices if row_of_position is None else by_position.indices.astype(row_of_position.dtype, copy=False)
     rows = Csr(offsets, cupy.empty(arcs, indices.dtype), weights)
     begins -= offsets[:-1]
-    source = (begins, indices, pointer(by_position.weights), bytes_of(weights), pointer(row_of_position))
+    source = (begins, indices, pointer(by_position.weights), _bytes(weights), pointer(row_of_position))
     arguments = (offsets, np.int64(len(order)), *source, rows.indices, pointer(weights))
-    launch_blocks("take_rows", -(-arcs // _BLOCK_ARCS), *arguments, source=_ROWS, ROW=indices.dtype)
+    _launch("take_rows", -(-arcs // _BLOCK_ARCS), *arguments, source=_ROWS, ROW=indices.dtype)
     return rows
+
+
+def _number(edges: EdgeSource, rules: ArcRules, dropped: list[Edges] | None) -> _NumberedEdges:
+    """Find the ascending ids, the first id, and the positions of the ids from it on (None without gaps)."""
+    declared, span = rules.declared, _span(edges, rules.declared)
+    if not pays_as_table(span, 2 * edges.count + len(declared)):
+        ids: Array = cupy.arange(declared.start, declared.stop, dtype=ID)
+        for block in edges.blocks():
+            ids = cupy.unique(cupy.concatenate([block.src.astype(ID), block.dst.astype(ID), ids]))
+        searched = Searched(edges, ids)
+        return _NumberedEdges(next(searched.blocks()) if isinstance(edges, Edges) else searched, ids, 0, None, rules, dropped)
+    if len(span) == len(declared):
+        return _NumberedEdges(edges, cupy.arange(span.start, span.stop, dtype=ID), span.start, None, rules, dropped)
+    seen = cupy.zeros(len(span), np.bool_)
+    seen[declared.start - span.start : declared.stop - span.start] = True
+    for block in edges.blocks():
+        ends = block.src, block.dst, np.int64(block.count), np.int64(span.start)
+        _launch("mark_ids", _streaming(block.count), *ends, seen, EDGE=block.src.dtype, ROW=index_dtype(0))
+    places = cupy.flatnonzero(seen)
+    positions = None
+    if len(places) < len(span):
+        positions = cupy.empty(len(span), index_dtype(len(places)))
+        positions[places] = cupy.arange(len(places), dtype=positions.dtype)
+    return _NumberedEdges(edges, places + span.start, span.start, positions, rules, dropped)
+
+
+def _span(edges: EdgeSource, declared: range) -> range:
+    ends = [declared[0], declared[-1]] if declared else []
+    if isinstance(edges, Edges) and edges.count:
+        span, arrays = cupy.array([np.iinfo(ID).max, -1], ID), (edges.src, edges.dst, np.int64(edges.count))
+        _launch("find_span", _streaming(edges.count), *arrays, span, EDGE=edges.src.dtype, ROW=index_dtype(0))
+        ends += [int(end) for end in span.get()]
+    elif edges.count:
+        ends += [edges.span()[0], edges.span()[-1]]
+    return range(min(ends), max(ends) + 1) if ends else range(0)
 
 
 def _unpack(keys: Array, weights: Array | None, bits: int, rest: Csr, distinct: bool) -> int:
@@ -204,9 +265,9 @@ def _unpack(keys: Array, weights: Array | None, bits: int, rest: Csr, distinct: 
     if not tiles:
         return 0
     status = cupy.zeros(tiles + 1, KEY)
-    given = (keys, pointer(weights), bytes_of(weights), np.int64(len(keys)), np.int32(bits), np.bool_(distinct))
+    given = (keys, pointer(weights), _bytes(weights), np.int64(len(keys)), np.int32(bits), np.bool_(distinct))
     results = (status, status[tiles:], rest.indices, pointer(rest.weights), rest.offsets)
-    launch_blocks("unpack_arcs", tiles, *given, *results, EDGE=ID, ROW=rest.indices.dtype)
+    _launch("unpack_arcs", tiles, *given, *results, EDGE=ID, ROW=rest.indices.dtype)
     return int(status[tiles - 1]) & _SUM
 
 
@@ -218,9 +279,22 @@ def _rows(offsets: Array, indices: Array, weights: Array | None, arcs: int) -> C
 
 def _shortened(array: Array, length: int) -> Array:
     """The first `length` elements; a copy if a view would keep much unused memory alive."""
-    short = array[:length]
-    return short.copy() if _MOST_DROPPED * (len(array) - length) > len(array) else short
+    return array[:length].copy() if _MOST_DROPPED * (len(array) - length) > len(array) else array[:length]
 
 
 def _bits(largest: int) -> int:
     return max(largest, 1).bit_length()
+
+
+def _bytes(weights: Array | None) -> np.int32:
+    return np.int32(0 if weights is None else weights.itemsize)
+
+
+def _streaming(threads: int) -> int:
+    """Blocks for a loop over `threads` elements: at most as many as run at a time."""
+    most = _BLOCKS_PER_PROCESSOR * cupy.cuda.Device().attributes["MultiProcessorCount"]
+    return int(min(-(-threads // LAYOUT_THREADS), most))
+
+
+def _launch(name: str, blocks: int, *arguments: Any, source: str = _ARCS, **types: Any) -> None:
+    launch(source, name, LAYOUT_THREADS, None, *arguments, blocks=blocks, plain=True, **types)

@@ -66,11 +66,16 @@ def plan_of(graph: Graph) -> TilePlan:
     """
 
     def make() -> TilePlan:
-        apart = memory_of(graph.into.indices) == "host" and free_bytes() < _PLAN_BYTES * graph.num_arcs
+        apart = memory_of(graph.into.indices) == "host" and not _has_room(graph.into)
         memory: ArcMemory = "host" if apart else "device"
         return make_plan(graph.into, graph.out.offsets, graph.num_vertices, memory, memory)
 
     return graph.derived.get(plan_of, make)
+
+
+def _has_room(into: Csr) -> bool:
+    """Whether the GPU's memory surely holds a plan, also while it is made."""
+    return free_bytes() >= _PLAN_BYTES * len(into.indices)
 
 
 def make_plan(
@@ -82,7 +87,7 @@ def make_plan(
     arrays.
     """
     num_tiles, num_rows = (num_tails >> TILE_BITS) + 1, len(out_offsets) - 1
-    limits = band_limits(into.offsets)
+    limits, roomy = band_limits(into.offsets), items_in == "device" and _has_room(into)  # for the items of the bands beside all
     arcs = zeros(len(into.indices) + ALIGNED * num_tiles * len(limits), np.uint16, arcs_in)
     tasks, slices, items, rows = [], [], [], []
     used = num_items = num_partials = 0
@@ -92,7 +97,7 @@ def make_plan(
         items_of_band, rows_of_lanes, slices_of_band = _slice_rows(band, out_offsets, into.indices.dtype)
         slices_of_band += cupy.asarray([num_items, 0, num_partials])
         slices.append(slices_of_band)
-        items.append(items_of_band if items_in == "device" else to_host(items_of_band))
+        items.append(items_of_band if roomy else to_host(items_of_band))
         rows.append(rows_of_lanes)
         used += band.padded_arcs
         num_items += len(items_of_band)
