@@ -26,7 +26,7 @@ _UNPACKED_TILE = UNPACK_KEYS * LAYOUT_THREADS  # keys of a block
 _SMALL = 1 << 24  # arcs, whose keys take 268 MB: one range
 _MOST_KEYS = 1 << 31  # of a range, on average: CuPy's functions are tried with no more
 _RANGE_BYTES = 1.5  # memory that the arcs of a range may take, relative to the rows
-_ROOM = 3  # free memory, relative to the rows, in which blocks of the pool that are partly in use leave enough for them again
+_SPACE = 3  # free memory, relative to the rows, in which blocks of the pool that are partly in use leave enough for them again
 _MOST_DROPPED = 16  # the arrays are copied to their length if more than one arc in 16 was dropped
 _BLOCK_ARCS = WARP_ARCS * LAYOUT_THREADS // 32
 _BLOCKS_PER_PROCESSOR = 8
@@ -79,7 +79,7 @@ def clean(
     if kept_weights is not None and not rules.keep_parallel:
         kept_weights.view(np.uint8).fill(0xFF)
     kept = self_loops = 0
-    add = _add if free_bytes() > _ROOM * (indices.nbytes + (0 if weight is None else most * weight.itemsize)) else _add_apart
+    add = _add if free_bytes() > _SPACE * (indices.nbytes + (0 if weight is None else most * weight.itemsize)) else _add_apart
     for tails, arcs in parts:
         rest = Csr(offsets[tails.start + 1 :], indices[kept:], None if kept_weights is None else kept_weights[kept:])
         added, loops = add(numbered, tails, arcs, _bits(num_vertices - 1), rest)

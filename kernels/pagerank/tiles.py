@@ -61,19 +61,19 @@ def sizes() -> dict[str, int]:
 def plan_of(graph: Graph) -> TilePlan:
     """Return the graph's plan; the first call makes it.
 
-    If the graph's arcs are in pinned memory of the host, and the GPU has no room for a plan, its arcs and items are there, too:
-    an iteration reads both once, in the order of their places.
+    If the graph's arcs are in pinned memory of the host, and the GPU's does not hold a plan, its arcs and items are there,
+    too: an iteration reads both once, in the order of their places.
     """
 
     def make() -> TilePlan:
-        apart = memory_of(graph.into.indices) == "host" and not _has_room(graph.into)
+        apart = memory_of(graph.into.indices) == "host" and not _surely_fits(graph.into)
         memory: ArcMemory = "host" if apart else "device"
         return make_plan(graph.into, graph.out.offsets, graph.num_vertices, memory, memory)
 
     return graph.derived.get(plan_of, make)
 
 
-def _has_room(into: Csr) -> bool:
+def _surely_fits(into: Csr) -> bool:
     """Whether the GPU's memory surely holds a plan, also while it is made."""
     return free_bytes() >= _PLAN_BYTES * len(into.indices)
 
@@ -87,7 +87,7 @@ def make_plan(
     arrays.
     """
     num_tiles, num_rows = (num_tails >> TILE_BITS) + 1, len(out_offsets) - 1
-    limits, roomy = band_limits(into.offsets), items_in == "device" and _has_room(into)  # for the items of the bands beside all
+    limits, fits = band_limits(into.offsets), items_in == "device" and _surely_fits(into)  # for the items of the bands beside all
     arcs = zeros(len(into.indices) + ALIGNED * num_tiles * len(limits), np.uint16, arcs_in)
     tasks, slices, items, rows = [], [], [], []
     used = num_items = num_partials = 0
@@ -97,7 +97,7 @@ def make_plan(
         items_of_band, rows_of_lanes, slices_of_band = _slice_rows(band, out_offsets, into.indices.dtype)
         slices_of_band += cupy.asarray([num_items, 0, num_partials])
         slices.append(slices_of_band)
-        items.append(items_of_band if roomy else to_host(items_of_band))
+        items.append(items_of_band if fits else to_host(items_of_band))
         rows.append(rows_of_lanes)
         used += band.padded_arcs
         num_items += len(items_of_band)

@@ -62,19 +62,19 @@ def test_many_bands(arcs: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("bands", [300, 1 << 25])
-@pytest.mark.parametrize("room", [True, False])
+@pytest.mark.parametrize("fits", [True, False])
 @pytest.mark.parametrize("memory", ["device", "host"])
-def test_little_memory(memory: ArcMemory, room: bool, bands: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plan that has no room on the GPU is where the graph's arcs are; the scores have the same bits."""
+def test_little_memory(memory: ArcMemory, fits: bool, bands: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan that the GPU does not hold is where the graph's arcs are; the scores have the same bits."""
     monkeypatch.setattr("kernels.gpu.tiles.bands._BAND", bands)
     graph = to_device(graph_of(random_edges(17, 3000, 9000, False, 2)))
     expected = pagerank(graph)
-    monkeypatch.setattr(tiles, "free_bytes", lambda: tiles._PLAN_BYTES * graph.num_arcs - (not room))
+    monkeypatch.setattr(tiles, "free_bytes", lambda: tiles._PLAN_BYTES * graph.num_arcs - (not fits))
     out = replace(graph.out, indices=put([graph.out.indices], memory))
     poison()
     moved = replace(graph, out=out, into=out)
     found, plan = pagerank(moved), tiles.plan_of(moved)
-    assert {memory_of(plan.arcs), memory_of(plan.items)} == {"device" if room else memory}
+    assert {memory_of(plan.arcs), memory_of(plan.items)} == {"device" if fits else memory}
     assert found.iterations == expected.iterations
     assert found.scores.tobytes() == expected.scores.tobytes()
 

@@ -163,7 +163,7 @@ def using_allocator(allocator: Callable[[int], MemoryPointer]) -> Iterator[None]
 
 
 class MemoryHook:
-    """Told of what is taken from the pools and given back, while it is entered."""
+    """Its methods are called for what the pools give and take back, while it is entered."""
 
     entered: ClassVar[list["MemoryHook"]] = []
 
