@@ -77,7 +77,8 @@ class DrawnEdges:
 
 def main(arguments: list[str] | None = None, to: TextIO = sys.stdout) -> None:
     """Measure, and print a table in Markdown."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    summary = (__doc__ or "").partition("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.one_gpu.generated", description=summary)
     parser.add_argument("--scale", type=int, default=26, help="the graph has 2^SCALE ids and 16 times as many edges")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--searches", type=int, default=8, help="breadth-first searches, from random sources")
