@@ -14,7 +14,7 @@ def clean(edges: EdgeSource, rules: ArcRules, dropped: list[Edges] | None = None
     """Number the vertices and sort the edges into rows of clean arcs.
 
     Args:
-        edges: Between external ids; on a GPU in memory.
+        edges: Between external ids; NumPy's arrays or CuPy's.
         dropped: If given, the edges that are dropped because a parallel one is no heavier are appended, for the layout's
             certificate.
 
@@ -26,10 +26,10 @@ def clean(edges: EdgeSource, rules: ArcRules, dropped: list[Edges] | None = None
     Raises:
         ValueError: On a GPU: more than 2^32 vertices, so that two positions do not fit a key.
     """
-    if isinstance(edges, Edges) and is_cupy_array(edges.src):
+    if is_cupy_array(edges.none().src):
         from kernels.layout import cuda
 
-        return cuda.clean(edges.src, edges.dst, edges.weights, rules, dropped)
+        return cuda.clean(edges, rules, dropped)
     numbering = number(edges, rules.declared)
     ids, ends = numbering.ids, np.empty(0, numbering.table.dtype)
 

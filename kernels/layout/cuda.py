@@ -1,11 +1,12 @@
-"""The layout on the GPU: an edge list in device memory to rows of arcs, their order and their lanes.
+"""The layout on the GPU: an edge list to rows of arcs, their order and their lanes.
 
 Arcs are sorted as keys of no more bits than two positions need (arcs.cu, radix_sort.cu), so that parallel arcs become adjacent;
 then each row moves to its place in the order (rows.cu). The keys need the most memory, twice 8 bytes per arc. So an edge list
-that is not small is divided into ranges of tails, whose arcs become keys and then rows one range after the other.
+that is not small is divided into ranges of tails, which become keys and then rows one after the other; edges are in the memory of
+the GPU, or come again for each range, in blocks.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import cupy
@@ -13,17 +14,19 @@ import numpy as np
 
 from kernels.distributed.partition import cut
 from kernels.gpu.constants import STATUS_FLAG_BITS
-from kernels.gpu.loader import launch, pointer
+from kernels.gpu.loader import free_bytes, launch, pointer
 from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
 from kernels.layout.constants import LAYOUT_THREADS, PACK_EDGES, TAIL_BIN_BITS, UNPACK_KEYS, WARP_ARCS, WARP_DEGREE
-from kernels.layout.numbering import pays_as_table
-from kernels.layout.rules import ArcRules, Edges
+from kernels.layout.numbering import Searched, pays_as_table
+from kernels.layout.rules import ArcRules, Edges, EdgeSource
 
 _ARCS, _ROWS = "layout/arcs.cu", "layout/rows.cu"
 _UNPACKED_TILE = UNPACK_KEYS * LAYOUT_THREADS  # keys of a block
 _SMALL = 1 << 24  # arcs, whose keys take 268 MB: one range
+_MOST_KEYS = 1 << 31  # of a range, on average: CuPy's functions are tried with no more
 _RANGE_BYTES = 1.5  # memory that the arcs of a range may take, relative to the rows
+_SPACE = 3  # free memory, relative to the rows, in which blocks of the pool that are partly in use leave enough for them again
 _MOST_DROPPED = 16  # the arrays are copied to their length if more than one arc in 16 was dropped
 _BLOCK_ARCS = WARP_ARCS * LAYOUT_THREADS // 32
 _BLOCKS_PER_PROCESSOR = 8
@@ -31,9 +34,10 @@ _SUM = (1 << 8 * KEY.itemsize - STATUS_FLAG_BITS) - 1  # the bits of a status wo
 
 
 @dataclass(frozen=True)
-class _NumberedEdges(Edges):
+class _NumberedEdges:
     """An edge list, all ids, their positions, the rules for its arcs, and where dropped edges are listed."""
 
+    edges: EdgeSource
     ids: Array
     first_id: int
     positions: Array | None
@@ -43,75 +47,94 @@ class _NumberedEdges(Edges):
     @property
     def most_arcs(self) -> int:
         """The number of arcs if none is dropped."""
-        return (1 + self.rules.both) * len(self.src)
+        return (1 + self.rules.both) * self.edges.count
 
-    def launch(self, name: str, blocks: int, row: np.dtype[Any], *arguments: Any) -> None:
-        """Launch a kernel on the edges."""
-        edges = (self.src, self.dst, np.int64(len(self.src)), np.int64(self.first_id), pointer(self.positions))
+    def launch(self, name: str, row: np.dtype[Any], *arguments: Any, of_thread: int = 1, weighted: bool = False) -> None:
+        """Launch a kernel, whose threads have `of_thread` edges, on each block of the edges."""
+        of_all = (np.int64(self.first_id), pointer(self.positions))
         rules = (np.bool_(self.rules.both), np.bool_(self.rules.keep_self_loops))
-        _launch(name, blocks, *edges, *rules, *arguments, EDGE=self.src.dtype, ROW=row)
+        for block in self.edges.blocks():
+            weights = (pointer(block.weights), _bytes(block.weights)) if weighted else ()
+            edges = (block.src, block.dst, np.int64(block.count), *of_all, *rules, *weights)
+            _launch(name, _streaming(-(-block.count // of_thread)), *edges, *arguments, EDGE=block.src.dtype, ROW=row)
 
 
 def clean(
-    src: Array, dst: Array, weights: Array | None, rules: ArcRules, dropped: list[Edges] | None = None, ranges: int | None = None
+    edges: EdgeSource, rules: ArcRules, dropped: list[Edges] | None = None, ranges: int | None = None
 ) -> tuple[Array, Csr, int]:
     """As `kernels.layout.cleaning.clean`: ascending ids, clean arcs between positions, and the number of self-loops.
 
-    More `ranges` of tails need less memory. By default the peak, without the edge list, is 2.5 times the rows, provided that ids
-    are dense, few arcs are dropped and no tail has most of the arcs.
+    An edge list that is not in memory is read once to number the vertices, once to divide them, and once for each of the `ranges`
+    of tails. More of these need less memory. By default the peak, without the edge list, is 2.5 times the rows, or as much less
+    as the free memory asks for, provided that ids are dense, few arcs are dropped and no tail has most of the arcs.
     """
-    ids, first_id, positions, src, dst = _number(src, dst, rules.declared)
-    num_vertices, row = len(ids), index_dtype(len(ids))
+    numbered = _number(edges, rules, dropped)
+    num_vertices, row, weight = len(numbered.ids), index_dtype(len(numbered.ids)), edges.weight
     if num_vertices > 1 << 32:
         raise ValueError(f"{num_vertices} vertices: two positions do not fit into a key of 64 bits")
-    edges = _NumberedEdges(src, dst, weights, ids, first_id, positions, rules, dropped)
-    parts = _ranges(edges, num_vertices, row, ranges or _enough_ranges(edges, row))
+    parts = _ranges(numbered, num_vertices, row, ranges or _enough_ranges(numbered, row))
     most = sum(arcs for _, arcs in parts)
     offsets, indices = cupy.zeros(num_vertices + 1, OFFSET), cupy.empty(most, row)
-    kept_weights = None if weights is None else cupy.empty(most, weights.dtype)
+    kept_weights = None if weight is None else cupy.empty(most, weight)
     if kept_weights is not None and not rules.keep_parallel:
         kept_weights.view(np.uint8).fill(0xFF)
     kept = self_loops = 0
+    add = _add if free_bytes() > _SPACE * (indices.nbytes + (0 if weight is None else most * weight.itemsize)) else _add_apart
     for tails, arcs in parts:
         rest = Csr(offsets[tails.start + 1 :], indices[kept:], None if kept_weights is None else kept_weights[kept:])
-        added, loops = _add(edges, tails, arcs, _bits(num_vertices - 1), rest)
+        added, loops = add(numbered, tails, arcs, _bits(num_vertices - 1), rest)
         kept, self_loops = kept + added, self_loops + loops
-    return ids, _rows(offsets, indices, kept_weights, kept), self_loops
+    return numbered.ids, _rows(offsets, indices, kept_weights, kept), self_loops
 
 
 def _enough_ranges(edges: _NumberedEdges, row: np.dtype[Any]) -> int:
-    """The number of ranges that keeps the peak at 2.5 times the rows.
+    """The number of ranges that keeps the peak at 2.5 times the rows, and their keys within half of the memory beside the rows.
 
     A range's keys and weights exist twice. The memory of the offsets is left to the ids and their positions.
     """
     if edges.most_arcs <= _SMALL:
         return 1
-    weight = 0 if edges.weights is None else edges.weights.itemsize
+    weight = 0 if edges.edges.weight is None else edges.edges.weight.itemsize
     sorted_by_weight = KEY.itemsize if weight and edges.rules.keep_parallel else 0
-    return 1 + int(2 * (KEY.itemsize + weight + sorted_by_weight) / (_RANGE_BYTES * (row.itemsize + weight)))
+    of_row, of_key = row.itemsize + weight, 2 * (KEY.itemsize + weight + sorted_by_weight)
+    spare = max((free_bytes() - of_row * edges.most_arcs) / 2, 1)
+    ranges = max(of_key / (_RANGE_BYTES * of_row), of_key * edges.most_arcs / spare, edges.most_arcs / _MOST_KEYS)
+    return 1 + int(min(ranges, 1 << TAIL_BIN_BITS))
 
 
-def _ranges(edges: _NumberedEdges, num_vertices: int, row: np.dtype[Any], number: int) -> list[tuple[range, int]]:
+def _ranges(edges: _NumberedEdges, num_vertices: int, row: np.dtype[Any], count: int) -> list[tuple[range, int]]:
     """Ranges of tails with about equal numbers of arcs, and the most arcs that each may have."""
-    if number == 1:
+    if count == 1:
         return [(range(num_vertices), edges.most_arcs)]
     shift = max(0, _bits(num_vertices - 1) - TAIL_BIN_BITS)
     counts = cupy.zeros(-(-num_vertices >> shift) if num_vertices else 0, np.int64)
-    edges.launch("count_tails", _streaming(len(edges.src)), row, np.int32(shift), np.int32(len(counts)), counts)
+    edges.launch("count_tails", row, np.int32(shift), np.int32(len(counts)), counts)
     arcs = counts.get()
     return [
         (range(*(min(end << shift, num_vertices) for end in (bins.start, bins.stop))), int(arcs[bins.start : bins.stop].sum()))
-        for bins in cut(arcs, number)
+        for bins in cut(arcs, count)
     ]
+
+
+def _add_apart(edges: _NumberedEdges, tails: range, most: int, bits: int, rest: Csr) -> tuple[int, int]:
+    """As `_add`, with all temporary arrays in a pool of their own, where no part that stays in use keeps a large block."""
+    pool, listed = cupy.cuda.MemoryPool(), list[Edges]()
+    cupy.get_default_memory_pool().free_all_blocks()
+    with cupy.cuda.using_allocator(pool.malloc):
+        counts = _add(replace(edges, dropped=None if edges.dropped is None else listed), tails, most, bits, rest)
+    if edges.dropped is not None:
+        edges.dropped.extend(part.take(cupy.arange(part.count)) for part in listed)
+    listed.clear()
+    pool.free_all_blocks()
+    return counts
 
 
 def _add(edges: _NumberedEdges, tails: range, most: int, bits: int, rest: Csr) -> tuple[int, int]:
     """Write the arcs of a range of tails to the beginning of `rest`; return their number and that of the self-loops."""
     keys, counts = cupy.empty(most, KEY), cupy.zeros(2, np.int64)
-    weights = None if edges.weights is None else cupy.empty(most, edges.weights.dtype)
-    source = (pointer(edges.weights), _bytes(edges.weights), np.int64(tails.start), np.int64(len(tails)), np.int32(bits))
-    blocks = _streaming(-(-len(edges.src) // PACK_EDGES))
-    edges.launch("pack_edges", blocks, rest.indices.dtype, *source, keys, pointer(weights), counts)
+    weights = None if edges.edges.weight is None else cupy.empty(most, edges.edges.weight)
+    arguments = (np.int64(tails.start), np.int64(len(tails)), np.int32(bits), keys, pointer(weights), counts)
+    edges.launch("pack_edges", rest.indices.dtype, *arguments, of_thread=PACK_EDGES, weighted=True)
     length, self_loops = map(int, counts.get())
     keys, weights = keys[:length], None if weights is None else weights[:length]
     if weights is not None and edges.rules.keep_parallel:
@@ -201,34 +224,38 @@ def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> 
     return rows
 
 
-def _number(src: Array, dst: Array, declared: range) -> tuple[Array, int, Array | None, Array, Array]:
-    """Return ascending ids, the first id, the positions of the ids from it on (None without gaps), and the edges' endpoints."""
-    span = _span(src, dst, declared)
-    if not pays_as_table(span, 2 * len(src) + len(declared)):
-        ids = cupy.unique(
-            cupy.concatenate([src.astype(ID), dst.astype(ID), cupy.arange(declared.start, declared.stop, dtype=ID)])
-        )
-        return ids, 0, None, cupy.searchsorted(ids, src), cupy.searchsorted(ids, dst)
+def _number(edges: EdgeSource, rules: ArcRules, dropped: list[Edges] | None) -> _NumberedEdges:
+    """Find the ascending ids, the first id, and the positions of the ids from it on (None without gaps)."""
+    declared, span = rules.declared, _span(edges, rules.declared)
+    if not pays_as_table(span, 2 * edges.count + len(declared)):
+        ids: Array = cupy.arange(declared.start, declared.stop, dtype=ID)
+        for block in edges.blocks():
+            ids = cupy.unique(cupy.concatenate([block.src.astype(ID), block.dst.astype(ID), ids]))
+        searched = Searched(edges, ids)
+        return _NumberedEdges(next(searched.blocks()) if isinstance(edges, Edges) else searched, ids, 0, None, rules, dropped)
     if len(span) == len(declared):
-        return cupy.arange(span.start, span.stop, dtype=ID), span.start, None, src, dst
+        return _NumberedEdges(edges, cupy.arange(span.start, span.stop, dtype=ID), span.start, None, rules, dropped)
     seen = cupy.zeros(len(span), np.bool_)
     seen[declared.start - span.start : declared.stop - span.start] = True
-    edges = src, dst, np.int64(len(src)), np.int64(span.start)
-    _launch("mark_ids", _streaming(len(src)), *edges, seen, EDGE=src.dtype, ROW=index_dtype(0))
+    for block in edges.blocks():
+        ends = block.src, block.dst, np.int64(block.count), np.int64(span.start)
+        _launch("mark_ids", _streaming(block.count), *ends, seen, EDGE=block.src.dtype, ROW=index_dtype(0))
     places = cupy.flatnonzero(seen)
-    if len(places) == len(span):
-        return places + span.start, span.start, None, src, dst
-    positions = cupy.empty(len(span), index_dtype(len(places)))
-    positions[places] = cupy.arange(len(places), dtype=positions.dtype)
-    return places + span.start, span.start, positions, src, dst
+    positions = None
+    if len(places) < len(span):
+        positions = cupy.empty(len(span), index_dtype(len(places)))
+        positions[places] = cupy.arange(len(places), dtype=positions.dtype)
+    return _NumberedEdges(edges, places + span.start, span.start, positions, rules, dropped)
 
 
-def _span(src: Array, dst: Array, declared: range) -> range:
+def _span(edges: EdgeSource, declared: range) -> range:
     ends = [declared[0], declared[-1]] if declared else []
-    if len(src):
-        span = cupy.array([np.iinfo(ID).max, -1], ID)
-        _launch("find_span", _streaming(len(src)), src, dst, np.int64(len(src)), span, EDGE=src.dtype, ROW=index_dtype(0))
+    if isinstance(edges, Edges) and edges.count:
+        span, arrays = cupy.array([np.iinfo(ID).max, -1], ID), (edges.src, edges.dst, np.int64(edges.count))
+        _launch("find_span", _streaming(edges.count), *arrays, span, EDGE=edges.src.dtype, ROW=index_dtype(0))
         ends += [int(end) for end in span.get()]
+    elif edges.count:
+        ends += [edges.span()[0], edges.span()[-1]]
     return range(min(ends), max(ends) + 1) if ends else range(0)
 
 
@@ -252,8 +279,7 @@ def _rows(offsets: Array, indices: Array, weights: Array | None, arcs: int) -> C
 
 def _shortened(array: Array, length: int) -> Array:
     """The first `length` elements; a copy if a view would keep much unused memory alive."""
-    short = array[:length]
-    return short.copy() if _MOST_DROPPED * (len(array) - length) > len(array) else short
+    return array[:length].copy() if _MOST_DROPPED * (len(array) - length) > len(array) else array[:length]
 
 
 def _bits(largest: int) -> int:

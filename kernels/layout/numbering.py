@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kernels.arrays import is_cupy_array
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import Range, over_items, ranges, running_sums
 from kernels.graph import ID, Array, index_dtype
@@ -132,6 +133,8 @@ def _mark(src: Array, dst: Array, first: int, begin: int, end: int, seen: Array)
 
 
 def _searched(sorted_ids: Array, ids: Array) -> Array:
+    if is_cupy_array(sorted_ids):
+        return np.searchsorted(sorted_ids, ids)
     positions = np.empty(len(ids), index_dtype(len(sorted_ids)))
 
     def search(begin: int) -> None:

@@ -3,7 +3,6 @@
 `kernels/gpu/tiles` makes the order of tiles and has its encodings, `step.cuh` has the method.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,13 +10,17 @@ from typing import Any
 import cupy
 import numpy as np
 
+from kernels.arrays import ArcMemory
+from kernels.distributed.gpu.memory import memory_of, put, zeros
 from kernels.gpu.devices import spare_bytes
+from kernels.gpu.loader import free_bytes, to_host
 from kernels.gpu.radix_sort import KEY, sort
 from kernels.gpu.tiles.bands import ALIGNED, Band, band_limits, launch_over, ordered_tasks
 from kernels.graph import Array, Csr, Graph
 from kernels.pagerank.constants import ROUND, THREADS, TILE_BITS
 
 _FLOAT_BYTES = np.dtype(np.float32).itemsize
+_PLAN_BYTES = 6  # of an arc in a plan, its items and partials: R-MAT 28 takes 5
 # Of rows among which slices collect those with about equally many partials. Rows next to each other read partials that are also
 # close; where they have so different numbers that more than half as many items as partials are padding, windows are large.
 _WINDOW_BITS, _LARGE_WINDOW_BITS = 5, 10
@@ -56,18 +59,36 @@ def sizes() -> dict[str, int]:
 
 
 def plan_of(graph: Graph) -> TilePlan:
-    """Return the graph's plan; the first call makes it."""
-    return graph.derived.get(plan_of, lambda: make_plan(graph.into, graph.out.offsets, graph.num_vertices))
+    """Return the graph's plan; the first call makes it.
+
+    If the graph's arcs are in pinned memory of the host, and the GPU's does not hold a plan, its arcs and items are there,
+    too: an iteration reads both once, in the order of their places.
+    """
+
+    def make() -> TilePlan:
+        apart = memory_of(graph.into.indices) == "host" and not _surely_fits(graph.into)
+        memory: ArcMemory = "host" if apart else "device"
+        return make_plan(graph.into, graph.out.offsets, graph.num_vertices, memory, memory)
+
+    return graph.derived.get(plan_of, make)
 
 
-def make_plan(into: Csr, out_offsets: Array, num_tails: int, zeros: Callable[[int, Any], Array] = cupy.zeros) -> TilePlan:
+def _surely_fits(into: Csr) -> bool:
+    """Whether the GPU's memory surely holds a plan, also while it is made."""
+    return free_bytes() >= _PLAN_BYTES * len(into.indices)
+
+
+def make_plan(
+    into: Csr, out_offsets: Array, num_tails: int, arcs_in: ArcMemory = "device", items_in: ArcMemory = "device"
+) -> TilePlan:
     """Make the plan of rows whose in-arcs have tails in 0..num_tails - 1, which may be more than these rows.
 
-    `out_offsets`, as long as `into.offsets`, give the rows' out-degrees; `zeros` allocates the array of arcs.
+    `out_offsets`, as long as `into.offsets`, give the rows' out-degrees; `arcs_in` and `items_in` are the memories of these
+    arrays.
     """
     num_tiles, num_rows = (num_tails >> TILE_BITS) + 1, len(out_offsets) - 1
-    limits = band_limits(into.offsets)
-    arcs = zeros(len(into.indices) + ALIGNED * num_tiles * len(limits), np.uint16)
+    limits, fits = band_limits(into.offsets), items_in == "device" and _surely_fits(into)  # for the items of the bands beside all
+    arcs = zeros(len(into.indices) + ALIGNED * num_tiles * len(limits), np.uint16, arcs_in)
     tasks, slices, items, rows = [], [], [], []
     used = num_items = num_partials = 0
     for of_band in pairwise(limits):
@@ -76,7 +97,7 @@ def make_plan(into: Csr, out_offsets: Array, num_tails: int, zeros: Callable[[in
         items_of_band, rows_of_lanes, slices_of_band = _slice_rows(band, out_offsets, into.indices.dtype)
         slices_of_band += cupy.asarray([num_items, 0, num_partials])
         slices.append(slices_of_band)
-        items.append(items_of_band)
+        items.append(items_of_band if fits else to_host(items_of_band))
         rows.append(rows_of_lanes)
         used += band.padded_arcs
         num_items += len(items_of_band)
@@ -86,7 +107,7 @@ def make_plan(into: Csr, out_offsets: Array, num_tails: int, zeros: Callable[[in
     all_rows = cupy.concatenate(rows)
     degrees = cupy.where(all_rows < 0, 0, cupy.diff(out_offsets)[all_rows]).astype(np.float32)
     without_arcs = num_rows - int(cupy.count_nonzero(all_rows >= 0))
-    all_items, all_slices = cupy.concatenate(items), cupy.concatenate(slices)
+    all_items, all_slices = put(items, items_in), cupy.concatenate(slices)
     return TilePlan(arcs, *ordered_tasks(tasks), all_slices, all_items, all_rows, degrees, num_partials, without_arcs)
 
 

@@ -4,7 +4,6 @@ An iteration exchanges the ghosts' shares, 4 bytes each, and the sums. What a ti
 in float, and the tiles are those of the shard; so the last bits of the scores depend on how rows are divided among the ranks.
 """
 
-from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from kernels.answers import Scores
 from kernels.distributed import Communicator, Halo, Shard, ShardAnswer
-from kernels.distributed.gpu.memory import memory_of, zeros
+from kernels.distributed.gpu.memory import memory_of
 from kernels.gpu.loader import launch
 from kernels.graph import Array, Csr
 from kernels.pagerank.constants import THREADS, UNIT
@@ -126,5 +125,4 @@ def _plan_of(shard: Shard) -> TilePlan | None:
     if not len(shard.ids):
         return None
     own = Csr(shard.into.offsets, shard.local_into.indices, None)
-    allocate = partial(zeros, memory=memory_of(own.indices))
-    return make_plan(own, shard.out.offsets, len(shard.ids) + shard.num_ghosts, allocate)
+    return make_plan(own, shard.out.offsets, len(shard.ids) + shard.num_ghosts, memory_of(own.indices))

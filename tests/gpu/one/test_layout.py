@@ -2,7 +2,7 @@
 # ruff: noqa: E402  (the imports below need CuPy)
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -75,8 +75,8 @@ def check(
 ) -> None:
     expected = dict(laid_out(edges, declared, rules, window, num_shards))
     poison()
-    on_device = tuple(None if array is None else cupy.asarray(array) for array in edges)
-    found = dict(laid_out(on_device, declared, rules, window, num_shards))
+    there = tuple(None if array is None else cupy.asarray(array) for array in edges)
+    found = dict(laid_out(there, declared, rules, window, num_shards))
     assert list(found) == list(expected)
     for name, array in expected.items():
         assert found[name].dtype == array.dtype, name
@@ -90,16 +90,83 @@ def test_every_rule_and_weight(rules, weight):
         check(random_edges(seed, 3000, num_ids, weight, skew), rules=rules)
 
 
-def check_ranges(edges: Edges, rules: tuple[bool, bool, bool], ranges: int, declared: range = NONE) -> None:
-    ids, arcs, self_loops = clean(certified.Edges(*edges), ArcRules(declared, *rules))
+@dataclass(frozen=True)
+class ReadAgain:
+    """An edge list that is copied to the GPU whenever it is read, in blocks, some of which are empty."""
+
+    edges: certified.Edges
+    block: int
+    spill: None = None
+
+    @property
+    def count(self) -> int:
+        return self.edges.count
+
+    @property
+    def weight(self) -> np.dtype | None:
+        return self.edges.weight
+
+    def span(self) -> range:
+        exact = self.edges.span()
+        return range(max(exact.start - 7, 0), exact.stop + 9)
+
+    def blocks(self) -> Iterator[certified.Edges]:
+        for begin in range(-self.block, self.count, self.block):
+            yield on_device(self.edges.take(slice(max(begin, 0), max(begin + self.block, 0))))
+
+    def none(self) -> certified.Edges:
+        return on_device(self.edges.none())
+
+
+def on_device(edges: certified.Edges) -> certified.Edges:
+    return certified.Edges(*(None if column is None else cupy.asarray(column) for column in vars(edges).values()))
+
+
+def check_ranges(
+    edges: Edges, rules: tuple[bool, bool, bool], ranges: int, declared: range = NONE, block: int | None = None
+) -> None:
+    expected, listed = certified.Edges(*edges), list[certified.Edges]()
+    ids, arcs, self_loops = clean(expected, ArcRules(declared, *rules))
     poison()
-    on_device = tuple(None if array is None else cupy.asarray(array) for array in edges)
-    found_ids, found, found_loops = cuda.clean(*on_device, ArcRules(declared, *rules), ranges=ranges)
+    given = ReadAgain(expected, block) if block else on_device(expected)
+    found_ids, found, found_loops = cuda.clean(given, ArcRules(declared, *rules), listed, ranges=ranges)
     assert found_loops == self_loops
     np.testing.assert_array_equal(cupy.asnumpy(found_ids), ids)
     for (name, array), (_, other) in zip(csr_arrays("clean", arcs), csr_arrays("clean", found), strict=True):
         assert other.dtype == array.dtype, name
         assert cupy.asnumpy(other).tobytes() == array.tobytes(), name
+    both, kept_loops, _ = rules
+    arcs_of_edges = (1 + both) * (expected.count - self_loops) + self_loops * kept_loops
+    dropped = sum((1 + both) * part.count - both * int((part.src == part.dst).sum()) for part in listed)
+    assert dropped == arcs_of_edges - len(arcs.indices)
+
+
+@pytest.mark.parametrize("free", [1, 10**9])
+@pytest.mark.parametrize("spread", [1, 10**9])
+@pytest.mark.parametrize("rules", list(product([False, True], repeat=3)), ids=str)
+def test_edges_that_are_read_again_in_blocks(monkeypatch, rules, spread, free):
+    """With temporary arrays in the pool, and apart, which leaves nothing in use in their pool."""
+    pools = []
+    monkeypatch.setattr(cuda, "free_bytes", lambda: free)
+    monkeypatch.setattr(cupy.cuda, "MemoryPool", lambda make=cupy.cuda.MemoryPool: pools.append(make()) or pools[-1])
+    for seed, weight in enumerate(WEIGHTS[:3]):
+        for declared in (NONE, range(3, 400)):
+            check_ranges(random_edges(seed, 2000, 300, weight, 3, spread), rules, 1 + seed, declared, block=600 + 700 * seed)
+        check_ranges(random_edges(seed, 0, 300, weight, 3, spread), rules, 1 + seed, range(9), block=5)
+    assert bool(pools) == (free == 1)
+    assert not any(pool.total_bytes() for pool in pools)
+
+
+def test_more_ranges_where_little_memory_is_free(monkeypatch):
+    edges = certified.Edges(*random_edges(12, 30_000, 900, None))
+    numbered = cuda._number(on_device(edges), ArcRules(NONE, True, False, False), None)
+    monkeypatch.setattr(cuda, "_SMALL", 0)
+    found = []
+    for free in (10**9, 1_000_000, 500_000, 100):
+        monkeypatch.setattr(cuda, "free_bytes", lambda free=free: free)
+        found.append(cuda._enough_ranges(numbered, np.dtype(np.int32)))
+    # Rows of 240,000 bytes, and 960,000 of keys: in half of what is free beside the rows
+    assert found == [3, 3, 8, 4097]
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)
@@ -125,9 +192,9 @@ def test_more_arcs_than_fit_a_range():
     edges = random_edges(11, 10_000_000, 1 << 20, np.int32, 2)
     for weights in (None, edges[2]):
         check((*edges[:2], weights), range(5, 5 + (1 << 20)))
-        on_device = tuple(None if array is None else cupy.asarray(array) for array in (*edges[:2], weights))
+        there = on_device(certified.Edges(*edges[:2], weights))
         with PoolMemory() as memory:
-            _, arcs, _ = cuda.clean(*on_device, ArcRules(range(5, 5 + (1 << 20)), True, False, False))
+            _, arcs, _ = cuda.clean(there, ArcRules(range(5, 5 + (1 << 20)), True, False, False))
         rows = sum(array.nbytes for array in vars(arcs).values() if array is not None)
         assert memory.most <= 2.5 * rows
 
@@ -218,20 +285,18 @@ def test_sort_is_stable_in_parts(value, first_bit, end_bit, part):
 def test_twenty_repeats_give_one_answer():
     edges = random_edges(10, 400_000, 60_000, np.int32, 3)
     expected = dict(laid_out(edges, NONE, (True, False, False), None, 1))
-    on_device = tuple(map(cupy.asarray, edges))
+    there = tuple(map(cupy.asarray, edges))
     for _ in range(20):
         poison()
-        for name, array in laid_out(on_device, NONE, (True, False, False), None, 1):
+        for name, array in laid_out(there, NONE, (True, False, False), None, 1):
             np.testing.assert_array_equal(cupy.asnumpy(array), expected[name], name)
 
 
 def on_gpu(layout: Layout) -> Layout:
-    def moved(edges: certified.Edges) -> certified.Edges:
-        return certified.Edges(*(None if column is None else cupy.asarray(column) for column in vars(edges).values()))
-
     graph, claim = to_device(layout.graph), layout.claim
     degrees = {name: cupy.asarray(getattr(claim, name)) for name in ("out_degrees", "in_degrees")}
-    return replace(layout, edges=moved(layout.edges), graph=graph, claim=replace(claim, **degrees, dropped=moved(claim.dropped)))
+    claim = replace(claim, **degrees, dropped=on_device(claim.dropped))
+    return replace(layout, edges=on_device(layout.edges), graph=graph, claim=claim)
 
 
 @pytest.mark.parametrize("mutated", [12, pytest.param(20_000, marks=pytest.mark.nightly)])

@@ -1,11 +1,15 @@
 """PageRank on the GPU: within 1e-6 of the CPU's scores in sum, and the same bits in every run."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from kernels.arrays import ArcMemory
+from kernels.distributed.gpu.memory import memory_of, put
 from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 from kernels.pagerank import pagerank, tiles
@@ -55,6 +59,24 @@ def test_rows_of_many_tiles(directed: bool) -> None:
 def test_many_bands(arcs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernels.gpu.tiles.bands._BAND", arcs)
     check(graph_of(random_edges(13, 2000, 9000, True, 2)))
+
+
+@pytest.mark.parametrize("bands", [300, 1 << 25])
+@pytest.mark.parametrize("fits", [True, False])
+@pytest.mark.parametrize("memory", ["device", "host"])
+def test_little_memory(memory: ArcMemory, fits: bool, bands: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan that the GPU does not hold is where the graph's arcs are; the scores have the same bits."""
+    monkeypatch.setattr("kernels.gpu.tiles.bands._BAND", bands)
+    graph = to_device(graph_of(random_edges(17, 3000, 9000, False, 2)))
+    expected = pagerank(graph)
+    monkeypatch.setattr(tiles, "free_bytes", lambda: tiles._PLAN_BYTES * graph.num_arcs - (not fits))
+    out = replace(graph.out, indices=put([graph.out.indices], memory))
+    poison()
+    moved = replace(graph, out=out, into=out)
+    found, plan = pagerank(moved), tiles.plan_of(moved)
+    assert {memory_of(plan.arcs), memory_of(plan.items)} == {"device" if fits else memory}
+    assert found.iterations == expected.iterations
+    assert found.scores.tobytes() == expected.scores.tobytes()
 
 
 def test_rows_without_arcs() -> None:

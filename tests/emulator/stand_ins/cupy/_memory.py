@@ -135,6 +135,8 @@ class MemoryPool:
         with self._lock:
             self._used += size
             self._total = max(self._total, self._used)
+        for hook in MemoryHook.entered:
+            (hook.malloc_postprocess if size > 0 else hook.free_postprocess)(mem_size=abs(size))
 
 
 default_pool = MemoryPool()
@@ -161,7 +163,19 @@ def using_allocator(allocator: Callable[[int], MemoryPointer]) -> Iterator[None]
 
 
 class MemoryHook:
-    """Base class for imported modules; its hooks are never called."""
+    """Its methods are called for what the pools give and take back, while it is entered."""
+
+    entered: ClassVar[list["MemoryHook"]] = []
 
     def __enter__(self):
-        raise NotImplementedError("memory hooks are not called on the emulated GPU")
+        self.entered.append(self)
+        return self
+
+    def __exit__(self, *_):
+        self.entered.remove(self)
+
+    def malloc_postprocess(self, **block: int) -> None:
+        pass
+
+    def free_postprocess(self, **block: int) -> None:
+        pass
