@@ -11,6 +11,7 @@ from kernels.gpu.cupy_internals import prepare_compiler
 from kernels.gpu.devices import create_context, device_count, obstacle
 from pipeline.config.run import RunConfig
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.interpreter import share_environment
 from pipeline.signals import beside
 
 
@@ -54,6 +55,7 @@ def hide_pandas() -> None:
     """Let Arrow look for pandas now, without success: with the first value it would import it, for up to half a second."""
     import pyarrow
 
+    share_environment()
     finder = _NoPandas()
     sys.meta_path.insert(0, finder)
     try:
