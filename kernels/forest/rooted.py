@@ -4,13 +4,12 @@ On the CPU leaves are removed until only roots are left; each has its parent at 
 tours around the trees are ranked at once. A tree has one path from its root to each vertex, so the answer is unique.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kernels.arrays import frozen, is_cupy_array
 from kernels.cpu.parallel import elementwise, over_items, ranges
 from kernels.graph import NO_ROW, Array
+from kernels.records import dataclass
 
 BYTES_PER_VERTEX = {"cpu": 88, "gpu": 160}  # of memory that rooting a forest and checking it take at most
 RULES = (

@@ -1,7 +1,6 @@
 """What a rank has of a graph that was laid out: its rows, taken from arcs between positions."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +10,7 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import differences, elementwise, over_items, over_rows, ranges, running_sums
 from kernels.graph import OFFSET, Array, Csr
 from kernels.layout.rules import Edges
+from kernels.records import dataclass
 
 
 @dataclass(frozen=True)

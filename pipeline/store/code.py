@@ -18,12 +18,12 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
 
 from kernels.algorithm import Algorithm
+from kernels.records import dataclass
 from pipeline.registry import products
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.stages import DERIVED
