@@ -98,6 +98,7 @@ def elementwise(work: Callable[..., Array], *arrays: Array, dtype: DTypeLike) ->
     """`work(*arrays)`, an array [n] of type `dtype` whose element i depends on the arrays' [n] elements i only, on all cores.
 
     The arrays are of NumPy or CuPy; on a GPU this is one call. A core calls `work` for blocks, whose arrays stay in its cache.
+    `values.take(rows)` takes half as long there as `values[rows]`, if rows have 32 bits.
     """
     if is_cupy_array(arrays[0]) or len(arrays[0]) <= _BLOCK:
         return work(*arrays).astype(dtype, copy=False)

@@ -92,7 +92,7 @@ class Delta:
         if not len(self.new_ids):
             return ids, rows_by_id
         order = np.argsort(self.new_ids, kind="stable")  # which merges the ascending ids of each batch
-        ascending = elementwise(lambda rows: ids[rows], rows_by_id, dtype=ID)
+        ascending = elementwise(ids.take, rows_by_id, dtype=ID)
         positions = searched(ascending, self.new_ids[order])
         end = np.full(len(order), len(ids))
         return inserted(ids, end, self.new_ids), inserted(rows_by_id, positions, (len(ids) + order).astype(rows_by_id.dtype))
