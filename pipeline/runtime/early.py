@@ -6,7 +6,6 @@ from importlib import import_module
 from importlib.abc import MetaPathFinder
 
 from kernels.cpu.numba_internals import load_compiler
-from kernels.gpu.ahead.begin import begin as begin_to_compile
 from kernels.gpu.cupy_internals import prepare_compiler
 from kernels.gpu.devices import create_context, device_count, obstacle
 from pipeline.config.run import RunConfig
@@ -67,6 +66,8 @@ def hide_pandas() -> None:
 def load_kernels(backend: Backend) -> None:
     """Import the compiler of kernels: CuPy, or Numba with all that it would import at the first call of a function."""
     if backend == "gpu":
+        from kernels.gpu.ahead.begin import begin as begin_to_compile  # with `multiprocessing`
+
         begin_to_compile()
         import_module("cupy")
         import_module("cupyx")  # which `flatnonzero` and `searchsorted` import when they are first called
