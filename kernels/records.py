@@ -48,7 +48,8 @@ else:
 
         def restore(self: Any, state: dict[str, object]) -> None:  # of an object that another process has made
             _complete(class_)
-            self.__dict__.update(state)
+            for name, value in state.items():
+                object.__setattr__(self, name, value)  # also of a frozen object
 
         class_.__init__, class_.__setstate__ = begin, restore
         _waiting[class_] = write

@@ -48,9 +48,7 @@ def first_rows(batch: pa.RecordBatch, order: Sequence[tuple[str, str]], most: in
     if whole > most and not column.null_count:
         values = column.to_numpy()
         maxima = values[: whole * _BLOCK].reshape(whole, _BLOCK).max(axis=1)
-        batch = batch.take(
-            pa.array(np.flatnonzero(~(values < np.partition(maxima, -most)[-most])))
-        )  # nan is no number, and stays
+        batch = batch.take(pa.array(np.flatnonzero(~(values < np.partition(maxima, -most)[-most]))))  # nan stays
     return batch.take(pc.select_k_unstable(batch, min(most, len(batch)), order))
 
 

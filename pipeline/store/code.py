@@ -92,9 +92,9 @@ def _sources_of(modules: Iterable[str], root: str) -> set[str]:
     sources = {path for module in modules for path in _files(module, root)}
     waiting = [*sources]
     while waiting:
-        found = _used_by(waiting.pop(), root) - sources
-        sources |= found
-        waiting += found
+        used = _used_by(waiting.pop(), root) - sources
+        sources |= used
+        waiting += used
     return sources
 
 

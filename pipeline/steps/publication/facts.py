@@ -83,9 +83,9 @@ def _versions() -> dict[str, str]:
 @cache
 def _version(library: str) -> str:
     """As `importlib.metadata.version`, which also reads what follows: NumPy's metadata take it 3 ms."""
-    found = distribution(library)
-    stated = re.search(r"^Version: *(\S+)\s*$", found.read_text("METADATA") or "", re.MULTILINE)
-    return stated[1] if stated else found.version
+    metadata = distribution(library)
+    stated = re.search(r"^Version: *(\S+)\s*$", metadata.read_text("METADATA") or "", re.MULTILINE)
+    return stated[1] if stated else metadata.version
 
 
 @cache
