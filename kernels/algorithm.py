@@ -4,10 +4,11 @@ Functions are named as "module:function" and imported when they are first called
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from pkgutil import resolve_name
 from typing import Any
+
+from kernels.records import dataclass
 
 
 class AnswerTooLarge(Exception):

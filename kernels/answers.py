@@ -1,10 +1,11 @@
 """Answers of the kernels. They contain rows; external ids replace them when a table is written."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kernels.derived import Derived
 from kernels.graph import Array, Csr
+from kernels.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -99,10 +99,10 @@ def require_source(graph: RowNames, source: Any) -> int:
 def require_labels(graph: Graph, labels: Any) -> Array:
     """Frozen `labels`, or Broken unless each names a row that names itself and has no greater id than those it names."""
     rows = require_rows("labels", labels, graph.num_vertices, graph.num_vertices, row=graph.rows_by_id.dtype)
-    astray = elementwise(lambda own: rows[own] != own, rows, dtype=np.bool_)
+    astray = elementwise(lambda own: rows.take(own) != own, rows, dtype=np.bool_)
     if astray.any():
         raise Broken(label_astray(graph, rows, int(astray.argmax())))
-    greater = elementwise(lambda own, ids: graph.ids[own] > ids, rows, graph.ids, dtype=np.bool_)
+    greater = elementwise(lambda own, ids: graph.ids.take(own) > ids, rows, graph.ids, dtype=np.bool_)
     if greater.any():
         raise Broken(label_greater(graph, rows, int(greater.argmax())))
     return rows

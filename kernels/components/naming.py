@@ -21,7 +21,7 @@ def smallest_ids(graph: Graph, component: Array) -> Array:
     first = np.full_like(component, len(component))
     arrays = frozen(graph.positions), frozen(component), first
     over_items(ranges(len(component)), lambda part: _find_first(*arrays, *part))
-    return elementwise(lambda component: graph.rows_by_id[first[component]], component, dtype=component.dtype)
+    return elementwise(lambda component: graph.rows_by_id.take(first.take(component)), component, dtype=component.dtype)
 
 
 @njit(cache=True, nogil=True)

@@ -18,6 +18,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Range = tuple[int, int]  # begin, and end exclusive
 _RANGES_PER_CORE = 4  # so that a core that finishes early takes another range
+_BLOCK = 1 << 15  # elements
 WORTH_A_THREAD = 1 << 19  # rows and arcs; below this, starting threads costs more than it saves
 
 
@@ -96,16 +97,19 @@ def over_items(items: Iterable[Item], work: Callable[[Item], Result], *, paralle
 def elementwise(work: Callable[..., Array], *arrays: Array, dtype: DTypeLike) -> Array:
     """`work(*arrays)`, an array [n] of type `dtype` whose element i depends on the arrays' [n] elements i only, on all cores.
 
-    The arrays are of NumPy or CuPy; on a GPU this is one call.
+    The arrays are of NumPy or CuPy; on a GPU this is one call. A core calls `work` for blocks, whose arrays stay in its cache.
+    `values.take(rows)` takes half as long there as `values[rows]`, if rows have 32 bits.
     """
-    if len(parts := ranges(len(arrays[0]))) == 1 or is_cupy_array(arrays[0]):
+    if is_cupy_array(arrays[0]) or len(arrays[0]) <= _BLOCK:
         return work(*arrays).astype(dtype, copy=False)
     made = np.empty(len(arrays[0]), dtype)
 
     def of_range(part: Range) -> None:
-        made[slice(*part)] = work(*(array[slice(*part)] for array in arrays))
+        for begin in range(*part, _BLOCK):
+            block = slice(begin, min(begin + _BLOCK, part[1]))
+            made[block] = work(*(array[block] for array in arrays))
 
-    over_items(parts, of_range)
+    over_items(ranges(len(made)), of_range)
     return made
 
 

@@ -10,7 +10,7 @@ shard of a road network has few ghosts; one of a social network may have a good 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -21,6 +21,7 @@ from kernels.derived import Derived
 from kernels.distributed.searching import places_upto
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Csr
+from kernels.records import dataclass
 
 Answer = TypeVar("Answer")
 

@@ -192,7 +192,7 @@ def _join(near: Array, far: Array, weights: Array, size: int) -> tuple[Array, Ar
 
 
 def _mapped(values: Array, places: Array) -> Array:
-    return elementwise(lambda places: values[places], places, dtype=values.dtype)
+    return elementwise(values.take, places, dtype=values.dtype)
 
 
 def _round(edges: tuple[Array, ...], vertices: int, chosen: Array) -> tuple[Array, int]:

@@ -4,13 +4,12 @@ On the CPU leaves are removed until only roots are left; each has its parent at 
 tours around the trees are ranked at once. A tree has one path from its root to each vertex, so the answer is unique.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kernels.arrays import frozen, is_cupy_array
 from kernels.cpu.parallel import elementwise, over_items, ranges
 from kernels.graph import NO_ROW, Array
+from kernels.records import dataclass
 
 BYTES_PER_VERTEX = {"cpu": 88, "gpu": 160}  # of memory that rooting a forest and checking it take at most
 RULES = (
@@ -39,7 +38,7 @@ def root_forest(src: Array, dst: Array, labels: Array, num_vertices: int) -> Roo
     parent, edge, depth = find(src, dst, labels, num_vertices)
     root = np.arange(num_vertices, dtype=src.dtype, like=src)
     if len(src):
-        root = elementwise(lambda root, edge: np.where(edge == NO_ROW, root, labels[edge]), root, edge, dtype=src.dtype)
+        root = elementwise(lambda root, edge: np.where(edge == NO_ROW, root, labels.take(edge)), root, edge, dtype=src.dtype)
     return RootedForest(parent, edge, depth, root)
 
 
@@ -116,8 +115,10 @@ def wrong_vertex(forest: RootedForest, src: Array, dst: Array, labels: Array) ->
             return alone
         at = np.where(is_root, 0, edge)
         above = np.where(is_root, 0, parent)
-        joined = ((src[at] == vertex) & (dst[at] == above)) | ((dst[at] == vertex) & (src[at] == above))
-        below = (edge >= 0) & joined & (depth == forest.depth[above] + 1) & (root == forest.root[above]) & (root == labels[at])
+        one, other = src.take(at), dst.take(at)
+        joined = ((one == vertex) & (other == above)) | ((other == vertex) & (one == above))
+        below = (edge >= 0) & joined & (depth == forest.depth.take(above) + 1)
+        below &= (root == forest.root.take(above)) & (root == labels.take(at))
         is_right: Array = np.where(is_root, alone, below)
         return is_right
 

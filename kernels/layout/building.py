@@ -48,7 +48,7 @@ def build_csr(
     if parts > 1:
         total: Any = sum(degrees)
         cuts = [0, *(rows.stop for rows in partition.cut(to_host(total[order]), parts))]
-    own_ids = elementwise(lambda positions: ids[positions], order, dtype=ids.dtype)
+    own_ids = elementwise(ids.take, order, dtype=ids.dtype)
     bounds = np.array(cuts, OFFSET)
     by_id = inverse(order)
     return LaidOut(bounds, range(parts), own_ids, order, 0, by_id, directions, not rules.both, True, self_loops, dropped)

@@ -34,7 +34,7 @@ def clean(edges: EdgeSource, rules: ArcRules, dropped: list[Edges] | None = None
     ids, ends = numbering.ids, np.empty(0, numbering.table.dtype)
 
     def by_id(listed: Edges) -> Edges:
-        src_ids, dst_ids = (elementwise(ids.__getitem__, ends, dtype=ids.dtype) for ends in (listed.src, listed.dst))
+        src_ids, dst_ids = (elementwise(ids.take, ends, dtype=ids.dtype) for ends in (listed.src, listed.dst))
         return Edges(src_ids, dst_ids, listed.weights)
 
     none = Edges(ends, ends, edges.none().weights)

@@ -1,7 +1,6 @@
 """What a rank has of a graph that was laid out: its rows, taken from arcs between positions."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +10,7 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import differences, elementwise, over_items, over_rows, ranges, running_sums
 from kernels.graph import OFFSET, Array, Csr
 from kernels.layout.rules import Edges
+from kernels.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class LaidOut:
         degrees = differences(self.directions.get(direction, self.directions["out"]).offsets)
         if not self.by_position:
             return degrees
-        return elementwise(lambda positions: degrees[positions], self.positions, dtype=degrees.dtype)
+        return elementwise(degrees.take, self.positions, dtype=degrees.dtype)
 
     def take(self, part: int, direction: str) -> Csr:
         """The arcs of one of this rank's parts, made now if a single rank has them by position; indices are rows."""
@@ -87,7 +87,7 @@ def take_rows(by_position: Csr, order: Array, row_of_position: Array | None, in_
 
         return cuda.take_rows(by_position, order, row_of_position)
     begins, ends = by_position.offsets[:-1], by_position.offsets[1:]
-    offsets = running_sums(elementwise(lambda rows: ends[rows] - begins[rows], order, dtype=OFFSET))
+    offsets = running_sums(elementwise(lambda rows: ends.take(rows) - begins.take(rows), order, dtype=OFFSET))
     arcs = int(offsets[-1])
     weights = None if by_position.weights is None else np.empty(arcs, by_position.weights.dtype)
     dtype = by_position.indices.dtype if row_of_position is None else row_of_position.dtype

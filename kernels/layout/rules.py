@@ -1,7 +1,6 @@
 """Edge lists, and the rules for which of their arcs a graph has."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import over_items, ranges
 from kernels.graph import Array
+from kernels.records import dataclass
 
 _BLOCK = 1 << 20  # edges of a long list that are read at a time
 

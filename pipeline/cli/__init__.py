@@ -14,11 +14,13 @@ def main() -> NoReturn:
 
 def _work() -> None:
     import logging
+    import os
     import sys
 
     from pipeline.runtime.interpreter import prepare_interpreter
 
     prepare_interpreter()
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it would read the metadata of every package to find some
 
     from cyclopts import CycloptsError
 

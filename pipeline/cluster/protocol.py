@@ -6,12 +6,13 @@ together, a shard each. A task whose worker dies runs again, so a task must be f
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kernels.algorithm import Algorithm
 from kernels.distributed.communicator import Communicator, SingleRank
+from kernels.records import dataclass
 from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.runtime.backend import Backend
 from pipeline.store.code import Code

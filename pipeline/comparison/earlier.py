@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kernels.records import dataclass
 from kernels.spans import span
 from pipeline.errors import Damaged
 from pipeline.store import manifest

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kernels.records import dataclass
 from pipeline.errors import Damaged
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder, digest_of

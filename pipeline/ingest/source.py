@@ -9,11 +9,11 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kernels.records import dataclass
 from pipeline.config.model import is_utf8
 from pipeline.errors import BadInput, Changed, GraphmillError
 from pipeline.redaction import redacted

@@ -5,9 +5,10 @@ Elsewhere, such as on a worker of a cluster, it is not kept.
 
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeVar
+
+from kernels.records import dataclass
 
 Item = TypeVar("Item")
 

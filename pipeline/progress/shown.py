@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
-from dataclasses import dataclass
 from functools import cache, partial
 from threading import Event, Thread
 from typing import Any, ParamSpec, Protocol, TypeVar
 
+from kernels.records import dataclass
 from kernels.spans import span
 from pipeline.progress import CURRENT, Progress
 from pipeline.signals import cleaned

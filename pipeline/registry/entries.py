@@ -1,11 +1,11 @@
 """The fields of the entries of the registry."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any
 
 from kernels.algorithm import Column, Costs
+from kernels.records import dataclass
 
 VERTEX = Column("vertex", "int64", "external id", key=True)
 SOURCE = Column("source", "int64", "external id", key=True)

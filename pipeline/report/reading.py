@@ -67,7 +67,7 @@ def vertices(graph: Folder) -> VertexColumns:
     ids, rows_by_id, *degrees = open_vertices(graph)
     facts = GraphFacts.of(graph)
     kind, columns = index_dtype(facts.arcs + 1), (ids, *degrees[: 1 if facts.symmetric else 2])
-    by_id = [elementwise(column.__getitem__, rows_by_id, dtype=ids.dtype if column is ids else kind) for column in columns]
+    by_id = [elementwise(column.take, rows_by_id, dtype=ids.dtype if column is ids else kind) for column in columns]
     return VertexColumns(by_id[0], by_id[1], by_id[-1])
 
 

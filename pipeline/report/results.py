@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kernels.graph import Array
-from pipeline.report.aggregates import of_parts
+from pipeline.report.aggregates import first_rows, of_parts
 from pipeline.report.reading import Coordinates
 from pipeline.report.wording import in_unit, number
 from pipeline.store.names import VertexNames
@@ -82,7 +81,7 @@ class Result:
 def highest(batches: Sequence[pa.RecordBatch], name: str, most: int) -> pa.Table:
     """The `most` rows of the highest values of a column, then of the smallest vertex; nulls are left out."""
     order = [(name, "descending"), ("vertex", "ascending")]
-    best = of_parts(lambda batch: batch.take(pc.select_k_unstable(batch, min(most, len(batch)), order)), batches)
+    best = of_parts(lambda batch: first_rows(batch, order, most), batches)
     return pa.Table.from_batches(best).sort_by(order).drop_null().slice(0, most)
 
 
@@ -179,7 +178,7 @@ def highest_edges(edges: pa.Table, name: str) -> pa.Table:
     """The MOST rows of the highest values of a column, then of the smallest `src`, `dst`."""
     order = [(name, "descending"), ("src", "ascending"), ("dst", "ascending")]
     parts = edges.select(["src", "dst", name]).to_batches()
-    chosen = of_parts(lambda batch: batch.take(pc.select_k_unstable(batch, min(MOST, len(batch)), order)), parts)
+    chosen = of_parts(lambda batch: first_rows(batch, order, MOST), parts)
     return pa.Table.from_batches(chosen, edges.select(["src", "dst", name]).schema).sort_by(order).slice(0, MOST)
 
 

@@ -6,11 +6,11 @@ from importlib import import_module
 from importlib.abc import MetaPathFinder
 
 from kernels.cpu.numba_internals import load_compiler
-from kernels.gpu.ahead.begin import begin as begin_to_compile
 from kernels.gpu.cupy_internals import prepare_compiler
 from kernels.gpu.devices import create_context, device_count, obstacle
 from pipeline.config.run import RunConfig
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.interpreter import share_environment
 from pipeline.signals import beside
 
 
@@ -54,6 +54,7 @@ def hide_pandas() -> None:
     """Let Arrow look for pandas now, without success: with the first value it would import it, for up to half a second."""
     import pyarrow
 
+    share_environment()
     finder = _NoPandas()
     sys.meta_path.insert(0, finder)
     try:
@@ -65,6 +66,8 @@ def hide_pandas() -> None:
 def load_kernels(backend: Backend) -> None:
     """Import the compiler of kernels: CuPy, or Numba with all that it would import at the first call of a function."""
     if backend == "gpu":
+        from kernels.gpu.ahead.begin import begin as begin_to_compile  # with `multiprocessing`
+
         begin_to_compile()
         import_module("cupy")
         import_module("cupyx")  # which `flatnonzero` and `searchsorted` import when they are first called

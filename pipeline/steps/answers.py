@@ -4,7 +4,7 @@ Every rank of a group does the same: it solves for its part of the graph and wri
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from kernels.algorithm import Algorithm, AnswerTooLarge
 from kernels.cpu.parallel import cores
+from kernels.records import dataclass
 from kernels.spans import span
 from pipeline import progress
 from pipeline.comparison.earlier import EarlierTable

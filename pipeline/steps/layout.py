@@ -7,7 +7,6 @@ of one reads everything, and writes all shards. A stored graph without a proof d
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from pydantic import TypeAdapter
 from kernels.graph import OFFSET, Csr, Graph
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.rules import ArcRules, EdgeSource
+from kernels.records import dataclass
 from kernels.spans import span
 from pipeline import progress
 from pipeline.cluster.threads import LocalThreads

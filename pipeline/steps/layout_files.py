@@ -3,13 +3,13 @@
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kernels.graph import Csr
 from kernels.layout.laid_out import LaidOut, parallel_arcs
 from kernels.layout.rules import Spill
+from kernels.records import dataclass
 from pipeline.errors import Damaged
 from pipeline.store.arrays import Background
 from pipeline.store.counting import DecimalPlaces, places_in, together

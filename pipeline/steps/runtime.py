@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from kernels.algorithm import Algorithm
 from kernels.derived import Derived
 from kernels.gpu.devices import device_count
 from kernels.gpu.loader import total_bytes
+from kernels.records import dataclass
 from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import Cluster
 from pipeline.cluster.threads import LocalThreads

@@ -18,12 +18,12 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
 
 from kernels.algorithm import Algorithm
+from kernels.records import dataclass
 from pipeline.registry import products
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.stages import DERIVED
@@ -40,6 +40,7 @@ _OURS = "|".join(PACKAGES)
 _IMPORT = re.compile(
     rf"\n[ \t]*(?:from[ \t]+((?:{_OURS})\b[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.+)|import[ \t]+(.*\b(?:{_OURS})\b.*))"
 )
+_BESIDE = re.compile(r"#.*|[()]")  # what surrounds the names of an import
 _CUDA = (".cu", ".cuh")
 _DATA = (*_CUDA, ".css", ".html", ".js", ".md")  # which a module may read, of the files in its folder and in `templates`
 _ONE_AT_A_TIME = Lock()  # held to read sources, so that stages that begin together do not all read the same ones
@@ -88,46 +89,58 @@ def _version(code: Code, root: str) -> str:
 
 def _sources_of(modules: Iterable[str], root: str) -> set[str]:
     """The same as strings, of which a run asks for thousands."""
-    waiting, sources = [path for module in modules for path in _files(module, root)], set[str]()
+    sources = {path for module in modules for path in _files(module, root)}
+    waiting = [*sources]
     while waiting:
-        path = waiting.pop()
-        if path not in sources:
-            sources.add(path)
-            waiting += _used_by(path, root)
+        used = _used_by(waiting.pop(), root) - sources
+        sources |= used
+        waiting += used
     return sources
 
 
 @cache
 def _present(root: str) -> frozenset[str]:
     """The files of both packages that code may name or read."""
-    walked = (entry for package in PACKAGES for entry in os.walk(f"{root}/{package}"))
-    return frozenset(f"{folder}/{name}" for folder, _, names in walked for name in names if name.endswith((".py", *_DATA)))
+    waiting, files, read = [f"{root}/{package}" for package in PACKAGES], list[str](), (".py", *_DATA)
+    while waiting:
+        for entry in os.scandir(waiting.pop()):
+            if entry.name.endswith(read):
+                files.append(entry.path)
+            elif entry.name != "__pycache__" and entry.is_dir():
+                waiting.append(entry.path)
+    return frozenset(files)
 
 
 @cache
-def _used_by(path: str, root: str) -> tuple[str, ...]:
+def _used_by(path: str, root: str) -> frozenset[str]:
     """The files that a source names, and those that it may read."""
     if path.endswith(".py"):
-        names = [name for name in imports_of(_content(path).decode()) if not _BOUNDARIES.fullmatch(name)]
-        named = [file for name in names for file in _files(name, root)]
+        files = {file for name in imports_of(_content(path).decode()) for file in _imported(name, root)}
         if path == f"{root}/{_FORMATS}__init__.py":
-            named += [file for file in _present(root) if file.startswith(f"{root}/{_FORMATS}") and file.endswith(".py")]
-        return (*named, *_data_files(root).get(path.rpartition("/")[0], ()))
+            files |= {file for file in _present(root) if file.startswith(f"{root}/{_FORMATS}") and file.endswith(".py")}
+        return frozenset(files.union(_data_files(root).get(path.rpartition("/")[0], ())))
     if path.endswith(_CUDA):
         headers = [f"{root}/kernels/{name}" for name in _INCLUDE.findall(_content(path).decode())]
         constants = [f"{folder}/constants.py" for folder in Path(path).parents]  # as `kernels.gpu.loader.constants_of` reads them
-        return tuple(file for file in (*headers, *constants) if file in _present(root))
-    return ()
+        return _present(root).intersection((*headers, *constants))
+    return frozenset()
+
+
+@cache
+def _imported(module: str, root: str) -> list[str]:
+    """As `_files`, of a module that a source names; none beyond a boundary."""
+    return [] if _BOUNDARIES.fullmatch(module) else _files(module, root)
 
 
 @cache
 def _files(module: str, root: str) -> list[str]:
     """The source of a module and those of the packages around it; none where it is not of these packages."""
-    parts = module.split(".")
-    if parts[0] not in PACKAGES:
-        return []
-    folders = ["/".join([root, *parts[:count]]) for count in range(1, len(parts) + 1)]
-    return [file for file in (*(f"{folder}/__init__.py" for folder in folders), f"{folders[-1]}.py") if file in _present(root)]
+    present, path, files = _present(root), root, []
+    for part in module.split("."):
+        path = f"{path}/{part}"
+        if (file := f"{path}/__init__.py") in present:
+            files.append(file)
+    return [*files, file] if (file := f"{path}.py") in present else files
 
 
 @cache
@@ -174,5 +187,5 @@ def imports_of(content: str) -> frozenset[str]:
 
 def _names(listed: str) -> list[str]:
     """The names of an import, without parentheses, comments and aliases."""
-    parts = re.sub(r"#.*|[()]", "", listed).split(",")
+    parts = (_BESIDE.sub("", listed) if "(" in listed or "#" in listed else listed).split(",")
     return [part.split()[0] for part in parts if part.strip()]

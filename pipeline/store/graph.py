@@ -6,7 +6,6 @@ the facts of the manifest.
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,6 +16,7 @@ from kernels.cpu.parallel import inverse
 from kernels.distributed import partition
 from kernels.gpu.transfer import copied_by
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype, joined_offsets
+from kernels.records import dataclass
 from pipeline.errors import Damaged
 from pipeline.runtime.backend import Backend, bring
 from pipeline.store.arrays import load_array, save_array

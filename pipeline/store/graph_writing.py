@@ -1,6 +1,5 @@
 """How the stored graph is written: the vertices, slice by slice, and one direction of a shard at a time."""
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from kernels.distributed.communicator import Communicator
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
 from kernels.layout.constants import WARP_DEGREE
 from kernels.layout.laid_out import LaidOut
+from kernels.records import dataclass
 from pipeline.runtime.backend import fetch
 from pipeline.store.arrays import GrowingFile
 from pipeline.store.facts import ArrayLengths

@@ -12,7 +12,6 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +20,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kernels.cpu.parallel import over_items
+from kernels.records import dataclass
 from kernels.spans import span
 from pipeline.errors import BadConfig, Damaged
 from pipeline.signals import undisturbed

@@ -5,7 +5,6 @@ The names are one array of bytes and one of offsets, so 100 million names of 20 
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 
 from kernels.cpu.compiled import njit
 from kernels.graph import ID, OFFSET, Array
+from kernels.records import dataclass
 from pipeline.errors import Damaged, ProofFailed
 from pipeline.runtime.memory import require_memory
 from pipeline.store.arrays import load_array, save_array

@@ -1,7 +1,6 @@
 """What is known of the arcs of a road network: files that the step `edges` writes beside its edges, and how arcs find them."""
 
 from collections.abc import Container
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -9,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
+from kernels.records import dataclass
 from pipeline.errors import Damaged
 from pipeline.store.digests import digest_of_file
 from pipeline.store.manifest import Folder

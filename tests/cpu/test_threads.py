@@ -66,3 +66,18 @@ def test_values_are_inserted_at_their_places(seed, monkeypatch):
     places = np.sort(random.integers(0, len(values), len(new), endpoint=True))
     places[: len(new) // 4], places[len(new) - len(new) // 4 :] = 0, len(values)
     assert np.array_equal(parallel.inserted(values, places, new), np.insert(values, places, new))
+
+
+@pytest.mark.parametrize("length", [0, 1, parallel._BLOCK, 2 * parallel._BLOCK + 1])
+@pytest.mark.parametrize("several", [False, True])
+def test_elementwise_work_is_done_in_blocks(length, several, monkeypatch):
+    monkeypatch.setattr(parallel, "WORTH_A_THREAD", 1 if several else 1 << 30)
+    values, blocks = np.arange(length), list[int]()
+
+    def work(own, other):
+        blocks.append(len(own))
+        return own * 3 + other
+
+    made = parallel.elementwise(work, values, values[::-1], dtype=np.int32)
+    assert made.dtype == np.int32 and np.array_equal(made, values * 3 + values[::-1])
+    assert max(blocks) <= parallel._BLOCK and sum(blocks) == length

@@ -31,7 +31,7 @@ FORBIDDEN = {
 ALGORITHM_PACKAGES = {algorithm.solver.partition(":")[0].split(".")[1] for algorithm in ALGORITHMS}
 SHARED = {
     "graph", "answers", "arrays", "derived", "algorithm",
-    "cpu", "gpu", "distributed", "certificate", "paths", "components", "layout", "hierarchy", "neighbours", "spans",
+    "cpu", "gpu", "distributed", "certificate", "paths", "components", "layout", "hierarchy", "neighbours", "records", "spans",
 }  # fmt: skip
 # An algorithm may import from another one what these packages export.
 CONTRACTS = ("", ".sharded", ".certificate", ".certificate.sharded")

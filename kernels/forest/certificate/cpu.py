@@ -50,7 +50,7 @@ def _require_edges(graph: Graph, forest: Forest) -> tuple[Array, Array, Array]:
     )
     dtype = np.dtype(np.int64) if graph.out.weights is None else graph.out.weights.dtype
     weights = require_array("weights", forest.weights, length, dtype)
-    low, high = (elementwise(lambda rows: graph.positions[rows], rows, dtype=src.dtype) for rows in (src, dst))
+    low, high = (elementwise(graph.positions.take, rows, dtype=src.dtype) for rows in (src, dst))
     wrong = elementwise(np.greater_equal, low, high, dtype=np.bool_)
     if wrong.any():
         raise Broken(reasons.wrong_end(graph, src, dst, int(wrong.argmax())))
@@ -70,7 +70,7 @@ def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, keys: A
     arcs = frozen(graph.out.offsets), frozen(graph.out.indices)
     arc_weights = None if graph.out.weights is None else frozen(graph.out.weights)
     tops = paths.top[: graph.num_vertices if len(src) else 0]  # without edges none is read
-    greatest_above = frozen(elementwise(lambda edges: weights[edges], tops, dtype=weights.dtype))
+    greatest_above = frozen(elementwise(weights.take, tops, dtype=weights.dtype))
     edges = src, dst, weights, keys
     sides = (
         *arcs,
@@ -95,7 +95,7 @@ def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, keys: A
 
 
 def _require_tree_labels(graph: Graph, src: Array, dst: Array, keys: Array, labels: Array) -> None:
-    differ = elementwise(lambda src, dst: labels[src] != labels[dst], src, dst, dtype=np.bool_)
+    differ = elementwise(lambda src, dst: labels.take(src) != labels.take(dst), src, dst, dtype=np.bool_)
     if differ.any():
         raise Broken(reasons.labels_differ(graph, src, dst, labels, _least(differ, keys)))
 

@@ -67,7 +67,7 @@ def _check(
 
 
 def _require_vertices(ids: Array, before: Graph, new_ids: Array) -> None:
-    ranks, known = SingleRank(), elementwise(lambda rows: before.ids[rows], before.rows_by_id, dtype=ID)
+    ranks, known = SingleRank(), elementwise(before.ids.take, before.rows_by_id, dtype=ID)
     added = np.asarray(new_ids, like=ids)
     places = np.searchsorted(ids, added)
     are_there = bool((ids[np.minimum(places, max(len(ids) - 1, 0))] == added).all()) if len(added) else True

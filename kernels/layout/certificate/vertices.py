@@ -57,8 +57,8 @@ class ClaimedVertices:
         if isinstance(graph, Graph):
             self.rows = graph.rows_by_id
             self._require_within("rows_by_id", self.rows, len(graph.ids), len(graph.ids))
-            self.ids = elementwise(lambda rows: graph.ids[rows], self.rows, dtype=ID)
-            self.has_arcs = elementwise(lambda rows: has_arcs[rows], self.rows, dtype=np.bool_)
+            self.ids = elementwise(graph.ids.take, self.rows, dtype=ID)
+            self.has_arcs = elementwise(has_arcs.take, self.rows, dtype=np.bool_)
         else:
             self.ids, self.rows, self.has_arcs = self._by_position(graph, has_arcs)
         later = elementwise(np.greater, self.ids[1:], self.ids[:-1], dtype=np.bool_)

@@ -1,11 +1,11 @@
 """Changes of arcs, and where they belong."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kernels.graph import Array
+from kernels.records import dataclass
 
 DELETE, UPDATE, INSERT = -1, 0, 1  # kinds of changes: the number by which the arcs become more
 KIND = np.dtype(np.int8)

@@ -1,12 +1,11 @@
 """Changes of pairs of rows: each pair has one arc afterwards, or none, whatever it had before."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.graph import Array, Csr
 from kernels.layout.merging import DELETE, KIND, Changes, Places, backend_of, find_places, moved
+from kernels.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,12 @@ weight is that of its heaviest, first or last row, the sum of its rows, or their
 the rows in their order, and have 64 bits.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kernels.cpu.compiled import njit
 from kernels.graph import OFFSET, Array
 from kernels.layout.rules import Edges
+from kernels.records import dataclass
 
 HEAVIEST, SUM, COUNT, FIRST, LAST = range(5)
 CODES = {"heaviest": HEAVIEST, "sum": SUM, "count": COUNT, "first": FIRST, "last": LAST}  # by the rule's name

@@ -12,10 +12,10 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from kernels.records import dataclass
 from pipeline.config.model import url_of
 from pipeline.errors import BadInput, Changed
 from pipeline.ingest.feed.listing import ListedFile, Listing, list_here, list_there

@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from kernels.records import dataclass
 from pipeline.config.model import is_utf8
 from pipeline.errors import BadInput
 from pipeline.ingest.feed.patterns import Pattern

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from kernels.records import dataclass
 
 _MAGIC, _MAGIC_IN_URLS = re.compile(r"[*?[]"), re.compile(r"[*[]")  # in a URL a question mark begins the query
 _HIDDEN, _UNFINISHED = (".", "_"), (".crc", ".part", ".tmp")

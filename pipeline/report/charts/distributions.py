@@ -85,7 +85,7 @@ def component_chart(title: str, sizes: Array, plural: str) -> Chart | None:
     sentence = (
         f"{len(sizes):,} {plural}; the largest has {int(sizes.max()):,} vertices; {int((sizes == 1).sum()):,} of one vertex."
     )
-    return log_log(Caption(title, "size (vertices)", plural, sentence), [("", *_present(np.bincount(sizes)))])
+    return log_log(Caption(title, "size (vertices)", plural, sentence), [("", *np.unique(sizes, return_counts=True))])
 
 
 def _present(counts: Array, first: int = 0) -> tuple[Array, Array]:

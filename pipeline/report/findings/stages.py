@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kernels.algorithm import Algorithm, Form
+from kernels.graph import Array
 from kernels.registry import BY_NAME
 from pipeline.registry.stages import STAGES
 from pipeline.report import reading, results
@@ -164,7 +165,12 @@ class StageReader:
         out_degree = self._graph.vertices.out_degree
         degrees = [out_degree[end - len(chunk) : end] for end, chunk in zip(ends, distance.chunks, strict=True)]
         pairs = [*zip(degrees, distance.chunks, strict=True)]
-        return sum(of_parts(lambda pair: int(pair[0][pair[1].is_valid().to_numpy(zero_copy_only=False)].sum()), pairs))
+
+        def of_part(pair: tuple[Array, pa.Array]) -> int:
+            degrees, chunk = pair
+            return int((degrees[chunk.is_valid().to_numpy(zero_copy_only=False)] if chunk.null_count else degrees).sum())
+
+        return sum(of_parts(of_part, pairs))
 
     def _forest(self, algorithm: Algorithm, answer: Folder, of_table: TableFindings) -> str:
         decimals = self._graph.decimals

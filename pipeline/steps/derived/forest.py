@@ -100,7 +100,7 @@ class _ForestEdges:
     def __init__(self, graph: Folder, answer: Folder, backend: Backend) -> None:
         ids, rows_by_id, _, _ = open_vertices(graph)
         self.backend = backend
-        self.ids = bring(elementwise(ids.__getitem__, rows_by_id, dtype=ids.dtype), backend)
+        self.ids = bring(elementwise(ids.take, rows_by_id, dtype=ids.dtype), backend)
         self.num_vertices, self.numbering = len(self.ids), Derived()
         self.rows_by_id = np.arange(len(self.ids), dtype=index_dtype(len(self.ids)), like=self.ids)
         self.src, self.dst, self.labels = (self.positions(self.column(answer.path, name)) for name in ("src", "dst", "labels"))
@@ -126,7 +126,7 @@ class _ForestEdges:
         edge = self._edges_to(above)
         right = elementwise(
             lambda vertex, own, parent, above, weight, edge: (vertex == own) & ((parent == NO_ID) == (above == NO_ROW)) &
-            (weight == np.where(edge == NO_ROW, NO_ID, self.weights[edge] if len(self.weights) else NO_ID)),
+            (weight == np.where(edge == NO_ROW, NO_ID, self.weights.take(edge) if len(self.weights) else NO_ID)),
             vertex, self.ids, parent, above, self.column(folder, "weight"), edge, dtype=np.bool_,
         )  # fmt: skip
         del vertex, parent
@@ -140,7 +140,7 @@ class _ForestEdges:
         """The number of the edge between each vertex and the one above it; NO_ROW where there is no such edge."""
         edges = np.full_like(above, NO_ROW)
         for lower, upper in ((self.src, self.dst), (self.dst, self.src)):
-            joined = elementwise(lambda lower, upper: above[lower] == upper, lower, upper, dtype=np.bool_)
+            joined = elementwise(lambda lower, upper: above.take(lower) == upper, lower, upper, dtype=np.bool_)
             numbers = np.flatnonzero(joined).astype(edges.dtype)
             assign(edges, lower[numbers], numbers)
         return edges

@@ -9,9 +9,8 @@ order.py    a column that says which row comes first
 proof.py    the merged edges are those of the rows
 """
 
-from dataclasses import dataclass
-
 from kernels.layout.parallel import CODES
+from kernels.records import dataclass
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
 

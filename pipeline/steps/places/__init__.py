@@ -1,7 +1,6 @@
 """Places `LON,LAT` that users name instead of vertices: each is the vertex nearest to it on the sphere, within a limit."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.graph import Array
+from kernels.records import dataclass
 from pipeline.config.model import Snap
 from pipeline.errors import BadSource
 from pipeline.ingest.vertex_names import ORDER, Place, numbers_of

@@ -2,9 +2,10 @@
 
 import os
 import platform
+import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import distribution
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -76,7 +77,15 @@ def surroundings(backend: Backend, fallback: str | None) -> dict[str, Any]:
 
 @cache
 def _versions() -> dict[str, str]:
-    return {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}}
+    return {"python": platform.python_version(), **{library: _version(library) for library in LIBRARIES}}
+
+
+@cache
+def _version(library: str) -> str:
+    """As `importlib.metadata.version`, which also reads what follows: NumPy's metadata take it 3 ms."""
+    metadata = distribution(library)
+    stated = re.search(r"^Version: *(\S+)\s*$", metadata.read_text("METADATA") or "", re.MULTILINE)
+    return stated[1] if stated else metadata.version
 
 
 @cache
@@ -93,7 +102,7 @@ def described_machine(backend: Backend) -> dict[str, str]:
 
 
 def _libraries() -> str:
-    return ", ".join(f"{library} {version(library)}" for library in COMPUTING_OR_DRAWING)
+    return ", ".join(f"{library} {_version(library)}" for library in COMPUTING_OR_DRAWING)
 
 
 def _gpu() -> dict[str, str]:

@@ -9,11 +9,12 @@ import datetime as dt
 import logging
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from kernels.cpu.parallel import over_items
+from kernels.records import dataclass
 from pipeline.config.expect import ExpectConfig
 from pipeline.errors import BadConfig, Damaged
 from pipeline.runtime.backend import Backend

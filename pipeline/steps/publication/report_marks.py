@@ -7,9 +7,9 @@ import datetime as dt
 import html
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from kernels.records import dataclass
 from pipeline import markdown
 from pipeline.errors import Damaged
 from pipeline.store.facts.run import StepFacts

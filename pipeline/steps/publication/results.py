@@ -1,9 +1,10 @@
 """The folders that the steps of a run wrote, and whether they may be published."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from kernels.records import dataclass
 from kernels.registry import BY_NAME
 from pipeline.comparison.versions import of_step
 from pipeline.errors import ProofFailed

@@ -3,10 +3,11 @@
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from kernels.records import dataclass
 from pipeline.config.loading import anchored
 from pipeline.config.run import LINK, RunConfig
 from pipeline.errors import Damaged

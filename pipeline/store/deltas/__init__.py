@@ -6,7 +6,7 @@ has the ids of the vertices after those of the base, by row. The newest change o
 the rows that are opened, where the backend computes (`kernels.layout.merging`); the order of the rows stays that of the base.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow as pa
 from kernels.cpu.parallel import elementwise, inserted, over_items, ranges, searched
 from kernels.graph import ID, Array, Csr
 from kernels.layout.merging.pairs import PairChanges, merge_pairs, newest
+from kernels.records import dataclass
 from pipeline.errors import Damaged
 from pipeline.runtime.backend import Backend, bring
 from pipeline.store.arrays import load_array, save_array
@@ -91,7 +92,7 @@ class Delta:
         if not len(self.new_ids):
             return ids, rows_by_id
         order = np.argsort(self.new_ids, kind="stable")  # which merges the ascending ids of each batch
-        ascending = elementwise(lambda rows: ids[rows], rows_by_id, dtype=ID)
+        ascending = elementwise(ids.take, rows_by_id, dtype=ID)
         positions = searched(ascending, self.new_ids[order])
         end = np.full(len(order), len(ids))
         return inserted(ids, end, self.new_ids), inserted(rows_by_id, positions, (len(ids) + order).astype(rows_by_id.dtype))

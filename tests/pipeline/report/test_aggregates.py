@@ -2,9 +2,10 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
-from pipeline.report.aggregates import bins, exact_sum, frequencies, lower_median, values_of
+from pipeline.report.aggregates import bins, exact_sum, first_rows, frequencies, lower_median, values_of
 
 
 @pytest.mark.parametrize("kind", ["small", "large", "float", "equal"])
@@ -33,3 +34,30 @@ def test_sums_do_not_overflow():
 def test_nulls_have_no_level():
     column = pa.chunked_array([[0, None, 2], [], [2, 1]], pa.int64())
     assert frequencies(values_of(column)).tolist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize("kind", ["few", "many", "equal", "float", "nan", "null", "ascending"])
+@pytest.mark.parametrize("size", [0, 7, 20_000])
+def test_the_first_rows_are_those_of_all_rows_sorted(kind, size):
+    random = np.random.default_rng(size)
+    values = pa.array({"few": random.integers(0, 9, size), "equal": np.full(size, 7), "ascending": np.arange(size)}.get(
+        kind, random.integers(-(2**62), 2**62, size)))  # fmt: skip
+    if kind in ("float", "nan"):
+        values = pa.array(np.where(random.random(size) < (kind == "nan") / 2, np.nan, random.random(size)))
+    if kind == "null":
+        values = pc.if_else(pa.array(random.random(size) < 0.5), values, None)
+    batch, order = (
+        pa.record_batch({"vertex": np.arange(size), "value": values}),
+        [("value", "descending"), ("vertex", "ascending")],
+    )
+    first, expected = first_rows(batch, order, 10), pa.Table.from_batches([batch]).sort_by(order).slice(0, 10)
+    found = pa.Table.from_batches([first]).sort_by(order)
+    assert found["vertex"].to_pylist() == expected["vertex"].to_pylist()
+
+
+def test_few_rows_are_compared(monkeypatch):
+    compared, select = list[int](), pc.select_k_unstable
+    monkeypatch.setattr(pc, "select_k_unstable", lambda rows, *how: compared.append(len(rows)) or select(rows, *how))
+    values = np.random.default_rng(1).permutation(1 << 17)
+    first_rows(pa.record_batch({"value": values}), [("value", "descending")], 10)
+    assert compared[0] < 100

@@ -72,3 +72,29 @@ def test_memory_that_is_freed_is_kept():
     assert max(others) < first / 4
     first, *others = faults()
     assert min(others) > first / 4  # mapped again
+
+
+POOL = """
+import json, os, sys
+from pipeline.runtime.interpreter import keep_freed_memory
+if sys.argv[1:]:
+    keep_freed_memory()
+import pyarrow
+from pipeline.runtime.early import hide_pandas
+hide_pandas()
+print(json.dumps([pyarrow.default_memory_pool().backend_name, os.environ.get("ARROW_DEFAULT_MEMORY_POOL")]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="the C library is not glibc")
+def test_arrow_shares_the_memory_that_is_kept_and_other_processes_do_not():
+    own = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
+
+    def pool(*kept, **environment):
+        command = [sys.executable, "-c", POOL, *kept]
+        return json.loads(subprocess.run(command, env=own | environment, check=True, capture_output=True, text=True).stdout)
+
+    assert pool("kept") == ["system", None]
+    other, variable = pool()
+    assert other != "system" and variable is None
+    assert pool("kept", ARROW_DEFAULT_MEMORY_POOL=other) == [other, other]  # who asks for a pool gets it

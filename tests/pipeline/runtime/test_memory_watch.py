@@ -38,7 +38,7 @@ def ended(wide, tmp_path, *options, before=lambda: None):
     return done.returncode, done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("limit", ["250 MB", "320 MB"])
+@pytest.mark.parametrize("limit", ["250 MB", "290 MB"])
 def test_a_run_does_not_exceed_its_own_limit(wide, tmp_path, limit):
     (tmp_path / "run.toml").write_text(
         f'output = "out"\nstages = ["mst", "sssp"]\nbackend = "cpu"\n[graph]\nsource = "{wide}"\n[limits]\nmemory = "{limit}"\n'
