@@ -20,17 +20,12 @@ from kernels.graph import Graph
 from kernels.oracle import oracle
 from tests.answers import uncleaned
 from tests.counts import NIGHTLY, examples
-from tests.cpu.requested.small_graphs import SMALL, edge_lists
+from tests.cpu.requested.small_graphs import SHAPES, SMALL, edge_lists
 from tests.graphs import EdgeList, graph_of
 from tests.sharded.ranks import DEADLINE, SOME_SIZES, bounds_of, evenly, whole
 from tests.sharded.shards import split
 
 MUTANTS = 100_000 if NIGHTLY else 3_000
-SHAPES = [
-    EdgeList("star", tuple((0, leaf) for leaf in range(1, 40)), directed=False),
-    EdgeList("long path", tuple((step, step + 1) for step in range(60)), directed=False),
-    EdgeList("loops and parallel edges", ((1, 1), (1, 1), (2, 3), (2, 3), (3, 2), (4, 4), (5, 1), (6, 2), (6, 2))),
-]
 
 
 def key(position: int, number: int) -> int:
