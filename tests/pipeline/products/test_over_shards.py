@@ -55,6 +55,7 @@ def test_the_tables_are_those_of_one_process_and_the_manifest_says_what_was_open
     graph = tmp_path / "many" / "steps" / "graph"
     assert "whole_graph" not in found[0].facts
     assert found[1].facts["whole_graph"] == sum(path.stat().st_size for path in graph.rglob("*.npy"))
+    assert many.facts["steps"][STEPS[name]]["whole_graph"] == found[1].facts["whole_graph"]
 
 
 @pytest.mark.parametrize("asked", STEPS, indirect=True)
