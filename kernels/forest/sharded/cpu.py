@@ -84,10 +84,8 @@ def _forest(arcs: _Arcs, num_rows: int, num_own: int) -> tuple[Array, Array]:
     _take_lightest(arcs, num_own, *taken, np.empty(num_rows - num_own, arcs.weights[0].dtype))
     joined = _join_rows(arcs, num_own, *taken, tree)
     size = _list(arcs, tree, num_own, *(np.empty(0, kind) for kind in kinds))
-    rows, chosen = (np.empty(size + len(joined), kind) for kind in kinds)
-    for edges, of_rows in zip((rows, chosen), taken, strict=True):
-        edges[size:] = of_rows[joined]
-    del taken, of_rows
+    rows, chosen = (np.concatenate([np.empty(size, kind), of[:joined]]) for kind, of in zip(kinds, taken, strict=True))
+    del taken
     _list(arcs, tree, num_own, rows[:size], chosen[:size])
     _, begin = _join(arcs, rows, chosen, size, size, tree, num_rows)
     return rows[begin:].copy(), chosen[begin:].copy()
@@ -150,9 +148,8 @@ def _take_lightest(arcs: _Arcs, num_own: int, rows: Array, chosen: Array, lighte
 
 
 @njit(cache=True, nogil=True)
-def _join_rows(arcs: _Arcs, num_own: int, rows: Array, chosen: Array, tree: Array) -> Array:
-    """Join rows by their lightest edges; `tree` comes in as 0, 1, ... Returns the rows whose edges did."""
-    joined, count = np.empty_like(tree), 0
+def _join_rows(arcs: _Arcs, num_own: int, rows: Array, chosen: Array, tree: Array) -> int:
+    """Join rows by their lightest edges; `tree` comes in as 0, 1, ... Put those that did first; returns their number."""
     for row in range(len(tree)):
         if rows[row] < 0:
             continue
@@ -160,11 +157,13 @@ def _join_rows(arcs: _Arcs, num_own: int, rows: Array, chosen: Array, tree: Arra
         # As in `_hook`
         if other < row or (_head(arcs.heads, chosen[other]) if other < num_own else rows[other]) != row:
             tree[row] = other
-            joined[count] = row
-            count += 1
+    joined = 0
     for row in range(len(tree)):
         tree[row] = root_of(tree, row)
-    return joined[:count].copy()
+        if tree[row] != row:
+            rows[joined], chosen[joined] = rows[row], chosen[row]
+            joined += 1
+    return joined
 
 
 @njit(cache=True, **UNCOUNTED)
