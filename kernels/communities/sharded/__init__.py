@@ -15,6 +15,7 @@ from kernels.communities.rounds import propagate, state_of
 from kernels.components.sharded.naming import smallest_ids
 from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer
 from kernels.distributed.columns import indexed
+from kernels.distributed.searching import places_upto
 from kernels.graph import Array
 
 
@@ -71,7 +72,12 @@ class _Rounds:
         (woken,) = self._halo.send(np.flatnonzero(state.active[own:]))
         state.active[own:] = 0
         state.active[woken] = 1
-        self._number(self._halo.extended(self.labels))
+        of_ghosts = self._halo.refresh(self.labels)
+        places = np.maximum(places_upto(self._distinct, of_ghosts) - 1, 0)
+        if (self._distinct[places] == of_ghosts).all():
+            state.labels[own:] = places
+        else:
+            self._number(np.concatenate([self.labels, of_ghosts]))
 
     def _number(self, labels: Array) -> None:
         """Number the labels of the own rows and of the ghosts, from 0, so that they compare as before."""
