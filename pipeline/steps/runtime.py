@@ -108,7 +108,7 @@ class Runtime:
     def opened(self, graph: Folder) -> dict[str, Any]:
         """The field of `ComputedFacts` of a step for which workers open all of a graph that ranks hold in shards."""
         whole = self.ranks_of(graph) > 0
-        return {"whole_graph": sum(path.stat().st_size for path in graph.path.rglob("*.npy"))} if whole else {}
+        return {"whole_graph": _stored_bytes(graph)} if whole else {}
 
     def stages_at_once(self, graph: Folder) -> int:
         """How many stages may run and be proved at the same time: in this process only, as many as memory allows.

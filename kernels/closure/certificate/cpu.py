@@ -65,9 +65,9 @@ def _pairs(graph: Graph, closure: Closure, columns: range) -> tuple[Array, Array
     return vertex, first, second
 
 
-def _first(ranks: Communicator, found: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """The least of what all ranks have found, of which each has the least first; none if none did. A collective."""
-    parts = ranks.gather(np.array(found[:1], OFFSET).reshape(-1))
+def _first(ranks: Communicator, faults: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The least of the faults of all ranks, each of which has its least first; none if there are none. A collective."""
+    parts = ranks.gather(np.array(faults[:1], OFFSET).reshape(-1))
     return sorted(tuple(part.tolist()) for part in parts if len(part))[:1]
 
 

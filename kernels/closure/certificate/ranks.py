@@ -49,8 +49,8 @@ def labels_by_sums(graph: Graph, begins: Array, first: Array, second: Array, ran
     order = cyclic[np.argsort(sums[cyclic], kind="stable")]  # positions ascend within a class
     starts = np.ones_like(order, np.bool_)
     starts[1:] = sums[order[1:]] != sums[order[:-1]]
-    found = positions.astype(graph.rows_by_id.dtype)
-    found[order] = order[np.flatnonzero(starts)[np.cumsum(starts) - 1]]
+    smallest = positions.astype(graph.rows_by_id.dtype)
+    smallest[order] = order[np.flatnonzero(starts)[np.cumsum(starts) - 1]]
     labels = np.empty_like(graph.rows_by_id)
     labels[graph.rows_by_id] = graph.rows_by_id[found]
     return labels

@@ -35,8 +35,8 @@ def _require_preferred(view: GlobalView, labels: Array) -> None:
     """Raise Broken on all ranks for the first row that prefers another label."""
     shard = view.shard
     here = first_astray(shard.local_out, shard.local_into, labels, len(shard.ids), view.num_vertices)
-    found = [] if here is None else [here.row + shard.rows.start, *here[1:], int(at(labels, here.row))]
-    for evidence in view.first(np.array(found, OFFSET, like=shard.ids)):
+    fault = [] if here is None else [here.row + shard.rows.start, *here[1:], int(at(labels, here.row))]
+    for evidence in view.first(np.array(fault, OFFSET, like=shard.ids)):
         *astray, label = evidence.tolist()
         raise Broken(another(view, label, Astray(*astray)))
 

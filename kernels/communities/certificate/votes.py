@@ -46,8 +46,8 @@ def first_astray(out: Csr, into: Csr, labels: Array, num_rows: int, num_labels: 
     cuts = np.unique(np.minimum(np.searchsorted(ends, marks), num_rows)).tolist()
     blocks = [slice(*pair) for pair in pairwise(cuts)]
     width = np.int64(max(num_labels, 1))
-    found = over_items(blocks, lambda block: _astray(sides, labels, block, width), parallel=len(blocks) > 1 and not gpu)
-    return next(filter(None, found), None)
+    astray = over_items(blocks, lambda block: _astray(sides, labels, block, width), parallel=len(blocks) > 1 and not gpu)
+    return next(filter(None, astray), None)
 
 
 def _astray(sides: tuple[Csr, ...], labels: Array, block: slice, width: np.int64) -> Astray | None:

@@ -1,7 +1,7 @@
 """Communities over shards: the rounds of one rank, in each of which ghosts get the labels of their owners.
 
-A row that has moved wakes its neighbours; those on other ranks are told by their owners' ghosts. In the rounds in which only one
-of neighbouring rows moves, ghosts also get to know which of their owners' rows would.
+A row that has moved wakes its neighbours; those that are ghosts here are sent to their owners. In the rounds in which only one of
+neighbouring rows moves, owners also send which rows would move.
 """
 
 from typing import Any

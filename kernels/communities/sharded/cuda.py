@@ -14,7 +14,7 @@ from kernels.graph import Array, Csr
 _SOURCE = "communities/sharded/rounds.cu"
 
 
-class Voters(NamedTuple):
+class VotersByDegree(NamedTuple):
     """The arcs that count, and how their rows are counted."""
 
     arcs: tuple[Any, ...]  # offsets and indices of out-arcs and in-arcs, in the order of the kernels' arguments
@@ -24,13 +24,13 @@ class Voters(NamedTuple):
     rows: int  # that vote
 
 
-def voters_of(out: Csr, into: Csr) -> Voters:
+def voters_of(out: Csr, into: Csr) -> VotersByDegree:
     """As `kernels.communities.cpu.voters_of`."""
     of_into: tuple[Any, ...] = (pointer(None), pointer(None)) if into is out else (into.offsets, into.indices)
-    return Voters((out.offsets, out.indices, *of_into), *tables_of(out, into), len(out.offsets) - 1)
+    return VotersByDegree((out.offsets, out.indices, *of_into), *tables_of(out, into), len(out.offsets) - 1)
 
 
-def prefer(voters: Voters, state: VoterState, number: int) -> int:
+def prefer(voters: VotersByDegree, state: VoterState, number: int) -> int:
     """As `kernels.communities.cpu.prefer`."""
     arcs, tabled, slots, (large, by_blocks, all_tabled), rows = voters
     row, of_round = state.labels.dtype, (np.int64(number), *state)
@@ -45,7 +45,7 @@ def prefer(voters: Voters, state: VoterState, number: int) -> int:
     return int(state.moves.sum())
 
 
-def move(voters: Voters, state: VoterState, number: int) -> None:
+def move(voters: VotersByDegree, state: VoterState, number: int) -> None:
     """As `kernels.communities.cpu.move`."""
     of_round = np.int64(voters.rows), np.int64(number), *state
     launch(_SOURCE, "move", THREADS, voters.rows, *voters.arcs, *of_round, ROW=state.labels.dtype)

@@ -1,8 +1,8 @@
 /* A round of label propagation over a rank's arcs, by the rules of __init__.py of the folder above.
 
-   Method: as in cdlp.cu, the votes for a row of at most SMALL_ROW arcs are compared by lanes of a warp. Other rows have a table of
-   labels and votes (neighbours/votes.cuh), which a warp fills, or a block for more than MIDDLE_ROW arcs; a table of more than
-   LARGE_ROW arcs is in global memory if one in shared memory is too small. Rows move in a launch of their own.
+   Method: as in cdlp.cu, the votes for a row of at most SMALL_ROW arcs are compared by lanes of a warp. Other rows have a
+   table of labels and votes (neighbours/votes.cuh), which a warp fills, or a block for more than MIDDLE_ROW arcs; a table of
+   more than LARGE_ROW arcs is in global memory if one in shared memory is too small. Rows move in a launch of their own.
 
    Encoding: labels are numbers that compare like external ids. Ghosts have no arcs and are not active. */
 #include "communities/rows.cuh"

@@ -65,14 +65,11 @@ def _arcs_of(shard: Shard) -> _Arcs:
     out, into = shard.local_out, shard.local_into
     if shard.symmetric:
         into = Csr(np.zeros_like(out.offsets), out.indices[:0], None if out.weights is None else out.weights[:0])
-    unweighted = np.empty(0)
+    weights = [frozen(np.empty(0) if side.weights is None else side.weights) for side in (out, into)]
     return _Arcs(
         (frozen(out.offsets), frozen(into.offsets)),
         (frozen(out.indices), frozen(into.indices)),
-        (
-            frozen(unweighted if out.weights is None else out.weights),
-            frozen(unweighted if into.weights is None else into.weights),
-        ),
+        (weights[0], weights[1]),
         (frozen(shard.positions), frozen(shard.ghost_positions)),
     )
 
@@ -124,7 +121,7 @@ def _take_lightest(arcs: _Arcs, num_own: int, rows: Array, chosen: Array, lighte
 
     Args:
         rows, chosen ([n + g]): -1; set to the own row and the arc of the edge.
-        lightest ([g]): Room for the weights of the edges of ghosts.
+        lightest ([g]): Space for the weights of the edges of ghosts.
     """
     weighted, positions = len(arcs.weights[0]) + len(arcs.weights[1]) > 0, arcs.positions[0]
     for row in range(num_own):
@@ -136,13 +133,10 @@ def _take_lightest(arcs: _Arcs, num_own: int, rows: Array, chosen: Array, lighte
                     best = place
                 if head >= num_own:
                     ghost, held = head - num_own, rows[head]
-                    is_less = held < 0 or positions[row] < positions[held]
-                    if weighted:
-                        weight = arcs.weights[side][place]
-                        if held < 0 or weight < lightest[ghost] or (weight == lightest[ghost] and is_less):
-                            rows[head], chosen[head], lightest[ghost] = row, begin + place, weight
-                    elif is_less:
-                        rows[head], chosen[head] = row, begin + place
+                    weight = arcs.weights[side][place] if weighted else 0
+                    is_less = held < 0 or weight < lightest[ghost]
+                    if is_less or (weight == lightest[ghost] and positions[row] < positions[held]):
+                        rows[head], chosen[head], lightest[ghost] = row, begin + place, weight
             if best >= 0 and (rows[row] < 0 or _is_less(arcs, row, begin + best, row, chosen[row])):
                 rows[row], chosen[row] = row, begin + best
 
