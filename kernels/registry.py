@@ -1,7 +1,4 @@
-"""The algorithms, in the order in which a run executes them: the pipeline, the CLI, the flows and the report walk this list.
-
-docs/adding-an-algorithm.md walks through a new entry.
-"""
+"""The algorithms, in the order in which a run executes them, which all else walks. See docs/adding-an-algorithm.md."""
 
 from kernels.algorithm import Algorithm, Column, Costs, Form
 

@@ -52,7 +52,7 @@ def labels_by_sums(graph: Graph, begins: Array, first: Array, second: Array, ran
     smallest = positions.astype(graph.rows_by_id.dtype)
     smallest[order] = order[np.flatnonzero(starts)[np.cumsum(starts) - 1]]
     labels = np.empty_like(graph.rows_by_id)
-    labels[graph.rows_by_id] = graph.rows_by_id[found]
+    labels[graph.rows_by_id] = graph.rows_by_id[smallest]
     return labels
 
 

@@ -119,9 +119,7 @@ def _position(positions: tuple[Array, Array], row: int) -> int:
 def _take_lightest(arcs: _Arcs, num_own: int, rows: Array, chosen: Array, lightest: Array) -> None:
     """Find the lightest edge of each row that has one. A row's arcs ascend by their heads: of equal weights the first is taken.
 
-    Args:
-        rows, chosen ([n + g]): -1; set to the own row and the arc of the edge.
-        lightest ([g]): Space for the weights of the edges of ghosts.
+    `rows` and `chosen` [n + g] come in as -1, and get own rows and arcs; `lightest` [g] gets the weights of the edges of ghosts.
     """
     weighted, positions = len(arcs.weights[0]) + len(arcs.weights[1]) > 0, arcs.positions[0]
     for row in range(num_own):
@@ -134,8 +132,8 @@ def _take_lightest(arcs: _Arcs, num_own: int, rows: Array, chosen: Array, lighte
                 if head >= num_own:
                     ghost, held = head - num_own, rows[head]
                     weight = arcs.weights[side][place] if weighted else 0
-                    is_less = held < 0 or weight < lightest[ghost]
-                    if is_less or (weight == lightest[ghost] and positions[row] < positions[held]):
+                    same = held >= 0 and weight == lightest[ghost]
+                    if held < 0 or weight < lightest[ghost] or (same and positions[row] < positions[held]):
                         rows[head], chosen[head], lightest[ghost] = row, begin + place, weight
             if best >= 0 and (rows[row] < 0 or _is_less(arcs, row, begin + best, row, chosen[row])):
                 rows[row], chosen[row] = row, begin + best
