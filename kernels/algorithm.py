@@ -85,8 +85,8 @@ class Algorithm:
     form: Form
     columns: tuple[Column, ...]  # columns of its table
     # sharded_solver, sharded_certificate: `sharded_solver(shard, communicator, *source)` returns a `ShardAnswer`;
-    # `sharded_certificate(shard, communicator, answer)` a Certificate. Empty: the stage runs on one rank only, and a run over
-    # shards is refused.
+    # `sharded_certificate(shard, communicator, answer)` a Certificate. Empty: a worker opens all of the graph,
+    # and a run over shards is refused where it has no memory for it.
     sharded_solver: str = ""
     sharded_certificate: str = ""
     # Whether, over ranks, each of them holds the whole graph, and takes a share of the searches. The sharded functions are then
@@ -125,6 +125,11 @@ class Algorithm:
     def turn(self) -> int:
         """Of the stages that wait for a GPU, those of a smaller number compute first: their tables are written meanwhile."""
         return LONG if self.takes_long or not self.by_default else 0
+
+    @property
+    def opens_whole_graph(self) -> bool:
+        """Whether each rank or worker opens all of a graph that ranks could hold in shards."""
+        return self.shares_searches or not self.sharded_solver
 
     @property
     def table_name(self) -> str:

@@ -1,7 +1,4 @@
-"""The algorithms, in the order in which a run executes them: the pipeline, the CLI, the flows and the report walk this list.
-
-docs/adding-an-algorithm.md walks through a new entry.
-"""
+"""The algorithms, in the order in which a run executes them, which all else walks. See docs/adding-an-algorithm.md."""
 
 from kernels.algorithm import Algorithm, Column, Costs, Form
 
@@ -178,7 +175,9 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         title="Communities",
         help="community of every vertex, by label propagation",
         solver="kernels.communities:communities",
+        sharded_solver="kernels.communities.sharded:communities",
         certificate="kernels.communities.certificate:certify_communities",
+        sharded_certificate="kernels.communities.certificate.sharded:certify_communities",
         oracle="kernels.oracle.communities_by_scipy:communities",
         form=Form.COMPONENTS,
         columns=(_VERTEX, Column("labels", "int64", "external id, the smallest in the community")),
@@ -191,7 +190,10 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         title="Transitive closure",
         help="every pair of vertices such that a path leads from the first to the second, if there are few",
         solver="kernels.closure:closure",
+        sharded_solver="kernels.closure:closure",
         certificate="kernels.closure.certificate:certify_closure",
+        sharded_certificate="kernels.closure.certificate:certify_closure",
+        shares_searches=True,
         oracle="kernels.oracle.closure_by_scipy:closure",
         form=Form.PAIRS,
         columns=(_VERTEX, Column("reached", "int64", "external id", key=True)),

@@ -4,6 +4,7 @@ A block visits only the nodes that reach one of its vertices, in an order in whi
 that wait are bits, too. So the work is in proportion to the pairs, not to the square of the number of vertices.
 """
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from kernels.answers import Closure, Condensation
 from kernels.arrays import frozen, unsigned
-from kernels.closure.limit import require_few
 from kernels.closure.order import by_height
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import cores, over_items, ranges_of_rows, worth_threads
@@ -20,8 +20,16 @@ from kernels.graph import OFFSET, Array, Graph
 _RANGES = 16  # of blocks, for each core
 
 
-def list_pairs(graph: Graph, nodes: Condensation, sizes: Array, limit: int) -> Closure:
-    """Answer `kernels.closure.closure` on NumPy arrays; `sizes` [C] are the vertices of each node."""
+def list_pairs(
+    graph: Graph, nodes: Condensation, columns: range, require: Callable[[int], None], limit: int
+) -> Closure:  # fmt: skip
+    """Answer `kernels.closure.closure` on NumPy arrays.
+
+    Args:
+        columns: Positions of the second vertices of the pairs.
+        require: Is called with this rank's number of pairs, or with more than `limit`; a collective.
+    """
+    sizes = np.bincount(nodes.node, minlength=nodes.num_nodes)
     rows_by_id, row = frozen(graph.rows_by_id), graph.rows_by_id.dtype
     order, _ = by_height(nodes)
     place = np.empty_like(order)
@@ -31,27 +39,29 @@ def list_pairs(graph: Graph, nodes: Condensation, sizes: Array, limit: int) -> C
     tails = np.repeat(np.arange(graph.num_vertices, dtype=row), np.diff(graph.out.offsets))
     alone[nodes.node[tails[tails == graph.out.indices]]] = -1
     parents = unsigned(nodes.parents.offsets), unsigned(nodes.parents.indices)
-    count = -(-graph.num_vertices // 64)
+    count = -(-len(columns) // 64)
     parts = min(count, cores() * _RANGES) if worth_threads(graph.num_vertices + graph.num_arcs) else 1
     cuts = np.linspace(0, count, max(parts, 1) + 1).astype(np.int64).tolist()
+    bounds = columns.start, columns.stop
     total = np.zeros(1, np.int64)  # to which all parts add without locks, so that they end soon after it exceeds the limit
 
     def unite(part: tuple[int, int]) -> tuple[Array, Array, Array]:
-        united: tuple[Array, Array, Array] = _unite(part, (order, place, *parents), (node_of, alone, frozen(sizes)), total, limit)
+        of_nodes = node_of, alone, frozen(sizes)
+        united: tuple[Array, Array, Array] = _unite(part, bounds, (order, place, *parents), of_nodes, total, limit)
         return united
 
     united = over_items(pairwise(cuts), unite)
-    require_few(int(total[0]), limit)
+    require(int(total[0]))
     blocks, owners, words = (np.concatenate(arrays) for arrays in zip(*united, strict=True))
     offsets, blocks, words = _by_node(owners, blocks, words, nodes.num_nodes)
     lengths = np.zeros(nodes.num_nodes + 1, OFFSET)
     _count(offsets, words, lengths)
     begins = np.concatenate([[0], np.cumsum(lengths[node_of])])
-    require_few(int(begins[-1]), limit)
+    require(int(begins[-1]))
     vertex, reached = np.empty(int(begins[-1]), row), np.empty(int(begins[-1]), row)
 
     def fill(part: tuple[int, int]) -> None:
-        _fill(part, (offsets, blocks, words), node_of, rows_by_id, (begins, vertex, reached))
+        _fill(part, columns.start, (offsets, blocks, words), (node_of, rows_by_id), (begins, vertex, reached))
 
     over_items(ranges_of_rows(begins), fill)
     return Closure(vertex, reached)
@@ -75,12 +85,13 @@ def _first(word: np.uint64) -> Any:
 @njit(cache=True, nogil=True)
 def _unite(
     part: tuple[int, int],
+    bounds: tuple[int, int],
     dag: tuple[Array, Array, Array, Array],
     of_nodes: tuple[Array, Array, Array],
     total: Array,
     limit: int,
 ) -> tuple[Array, Array, Array]:
-    """The words of blocks `part`: of each its block, its node, and its bits, where there are any."""
+    """The words of blocks `part` of positions in `bounds`: of each its block, its node, and its bits, where there are any."""
     order, place, offsets, indices = dag
     node_of, alone, sizes = of_nodes
     one = np.uint64(1)
@@ -89,8 +100,8 @@ def _unite(
     count = 0
     for block in range(part[0], part[1]):
         pairs = 0
-        first = block << 6
-        for position in range(first, min(first + 64, len(node_of))):
+        first = bounds[0] + (block << 6)
+        for position in range(first, min(first + 64, bounds[1])):
             here = place[node_of[position]]
             bits[here] |= one << np.uint64(position - first)
             waits[here >> 6] |= one << np.uint64(here & 63)
@@ -144,19 +155,20 @@ def _count(offsets: Array, words: Array, lengths: Array) -> None:
 @njit(cache=True, nogil=True)
 def _fill(
     part: tuple[int, int],
+    start: int,
     of_nodes: tuple[Array, Array, Array],
-    node_of: Array,
-    rows_by_id: Array,
+    of_positions: tuple[Array, Array],
     pairs: tuple[Array, Array, Array],
 ) -> None:
-    """Write the pairs of some positions: blocks ascend, so what a vertex reaches ascends by external id."""
+    """Write the pairs of some positions: blocks, from `start` on, ascend, so what a vertex reaches ascends by external id."""
     offsets, blocks, words = of_nodes
+    node_of, rows_by_id = of_positions
     begins, vertex, reached = pairs
     for position in range(part[0], part[1]):
         at = begins[position]
         node = node_of[position]
         for number in range(offsets[node], offsets[node + 1]):
-            word, first = words[number], blocks[number] << 6
+            word, first = words[number], start + (blocks[number] << 6)
             while word:
                 vertex[at], reached[at] = rows_by_id[position], rows_by_id[first + _first(word)]
                 word &= word - np.uint64(1)

@@ -11,6 +11,7 @@
    Source: Sahu, nu-LPA: Fast GPU-based Label Propagation Algorithm for Community Detection, arXiv 2411.11468.
 
    Encoding: a label is the position of a row. */
+#include "communities/rows.cuh"
 #include "communities/votes.cuh"
 
 #define AT_ONCE 16 // rows for which a block draws a number
@@ -23,27 +24,6 @@ struct Control {
     uint64_t arcs[2];  // of rows that prefer another label, in this and in the next round
 };
 static_assert(sizeof(Control) == CONTROL_WORDS * 4, "CONTROL_WORDS is wrong");
-
-/* As _key of cpu.py. */
-__device__ __forceinline__ uint64_t key_of(uint64_t position, uint64_t round) {
-    uint64_t key = position + round * 0x9E3779B97F4A7C15ull;
-    key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9ull;
-    key = (key ^ (key >> 27)) * 0x94D049BB133111EBull;
-    return key ^ (key >> 31);
-}
-
-/* Call `take(row)` by a warp for each row for which a lane finds `wanted(row)`; it looks at 32 rows at a time. `row_of(item)`
-   is the row, for items `begin..end - 1`. */
-template <typename RowOf, typename Wanted, typename Take>
-__device__ __forceinline__ void for_rows(int64_t begin, int64_t end, RowOf row_of, Wanted wanted, Take take) {
-    const int lane = threadIdx.x & 31;
-    for (int64_t base = begin + global_thread() - lane; base < end; base += num_threads()) {
-        const int64_t row = base + lane < end ? row_of(base + lane) : -1;
-        for (uint32_t left = __ballot_sync(FULL_WARP, row >= 0 && wanted(row)); left; left &= left - 1) {
-            take(__shfl_sync(FULL_WARP, row, __ffs(left) - 1));
-        }
-    }
-}
 
 /* As `count_votes`, by whichever way suits the labels. */
 template <typename Team>

@@ -3,7 +3,6 @@
 A row is looked at again only if a neighbour's label has changed since.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ import numpy as np
 from kernels.answers import Components
 from kernels.arrays import frozen
 from kernels.communities.constants import FREE_ROUNDS
+from kernels.communities.rounds import VoterState, propagate, state_of
 from kernels.components.naming import smallest_ids
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_items, ranges_of_rows
@@ -20,59 +20,38 @@ from kernels.graph import Array, Csr, Graph
 Arcs = tuple[Array, Array]
 
 
-class VoterState(NamedTuple):
-    """What rows know of each other."""
+class Voters(NamedTuple):
+    """The arcs that count."""
 
-    positions: Array  # index width [V]
-    labels: Array  # index width [V]: positions
-    active: Array  # uint8 [V]: whether the row may prefer another label
-    preferred: Array  # index width [V]
-    moves: Array  # uint8 [V]: whether the row prefers another label, in this round's class
+    out: Arcs
+    into: Arcs  # none if in-arcs are the out-arcs
+    parts: list[tuple[int, int]]  # ranges of the rows that vote, for threads
 
 
 def solve(graph: Graph) -> Components:
     """Answer `kernels.communities.communities` on NumPy arrays."""
-    state = state_of(graph.positions)
-    sides = [arcs_of(graph.out), arcs_of(graph.into) if not graph.symmetric else _no_arcs(graph)]
-    parts = ranges_of_rows(graph.out.offsets)
-
-    def prefer(number: int) -> int:
-        return sum(over_items(parts, lambda part: _prefer(*sides, state, number, part)))
-
-    propagate(prefer, lambda number: over_items(parts, lambda part: _move(*sides, state, number, part)))
+    voters, state = voters_of(graph.out, graph.into), state_of(graph.positions)
+    propagate(partial(prefer, voters, state), partial(move, voters, state))
     return Components(smallest_ids(graph, state.labels))
 
 
-def propagate(prefer: Callable[[int], int], move: Callable[[int], object]) -> int:
-    """Run rounds until no row prefers another label; return their number.
-
-    Args:
-        prefer: `prefer(round)` sets what rows of the round's class prefer, and returns how many of them another label.
-        move: `move(round)` lets them move.
-    """
-    number, quiet = 0, 0
-    while quiet < 2:  # in both classes, or in a round of all rows
-        number += 1
-        moving = prefer(number)
-        quiet = 0 if moving else 2 if number > FREE_ROUNDS else quiet + 1
-        if moving:
-            move(number)
-    return number
+def voters_of(out: Csr, into: Csr) -> Voters:
+    """The arcs that count, of the rows that vote; `into` is `out` if the graph is symmetric."""
+    none = frozen(np.zeros_like(out.offsets)), frozen(out.indices[:0])
+    of_out, of_into = ((frozen(csr.offsets), frozen(csr.indices)) for csr in (out, into))
+    return Voters(of_out, none if into is out else of_into, ranges_of_rows(out.offsets))
 
 
-def state_of(positions: Array) -> VoterState:
-    """Every row has its own label."""
-    flags = partial(np.ones, len(positions), np.uint8)
-    return VoterState(frozen(positions), positions.copy(), flags(), positions.copy(), flags())
+def prefer(voters: Voters, state: VoterState, number: int) -> int:
+    """Set what rows prefer in a round; return how many prefer another label."""
+    out, into, parts = voters
+    return sum(over_items(parts, lambda part: _prefer(out, into, state, number, part)))
 
 
-def arcs_of(csr: Csr) -> Arcs:
-    """Offsets and indices."""
-    return frozen(csr.offsets), frozen(csr.indices)
-
-
-def _no_arcs(graph: Graph) -> Arcs:
-    return frozen(np.zeros_like(graph.out.offsets)), frozen(graph.out.indices[:0])
+def move(voters: Voters, state: VoterState, number: int) -> None:
+    """Let the rows move that may in a round; they and their neighbours become active."""
+    out, into, parts = voters
+    over_items(parts, lambda part: _move(out, into, state, number, part))
 
 
 @njit(cache=True, nogil=True)

@@ -8,13 +8,13 @@ import numpy as np
 from kernels.answers import Components
 from kernels.communities.constants import CONTROL_WORDS, LARGE_ROW, MIDDLE_ROW, SMALL_ROW, THREADS
 from kernels.gpu.loader import launch, minus_ones, pointer
-from kernels.graph import Array, Graph
+from kernels.graph import Array, Csr, Graph
 
 
 def solve(graph: Graph) -> Components:
     """Answer `kernels.communities.communities` on CuPy arrays."""
     num_rows, row, into = graph.num_vertices, graph.rows_by_id.dtype, None if graph.symmetric else graph.into
-    tabled, slots, counts = _tables(graph)
+    tabled, slots, counts = tables_of(graph.out, graph.into)
     positions, num_slots = graph.positions, max(1, int(slots[-1]))
     labels, preferred = positions.copy(), cupy.empty(num_rows, row)
     leads, moves = minus_ones(num_rows, np.int32), cupy.zeros(num_rows, np.uint8)
@@ -38,20 +38,20 @@ def solve(graph: Graph) -> Components:
     return Components(_named(graph, labels))
 
 
-def _tables(graph: Graph) -> tuple[Array, Array, tuple[np.int64, ...]]:
+def tables_of(out: Csr, into: Csr) -> tuple[Array, Array, tuple[np.int64, ...]]:
     """Rows that need a table, those of more than LARGE_ROW arcs first, and then those of more than MIDDLE_ROW arcs.
 
     Returns them, where the slots of those of more than LARGE_ROW arcs begin in global memory, and how many rows there are up to
     the end of each kind.
     """
-    degrees = cupy.diff(graph.out.offsets)
-    if not graph.symmetric:
-        degrees = degrees + cupy.diff(graph.into.offsets)
+    degrees = cupy.diff(out.offsets)
+    if into is not out:
+        degrees = degrees + cupy.diff(into.offsets)
     limits = SMALL_ROW, MIDDLE_ROW, LARGE_ROW, np.iinfo(np.int64).max
     kinds = [cupy.flatnonzero((degrees > limits[i]) & (degrees <= limits[i + 1])) for i in (2, 1, 0)]
     slots = np.concatenate([np.zeros_like(degrees[:1], shape=(1,)), np.cumsum(2 * degrees[kinds[0]])])
     ends = tuple(np.cumsum([len(kind) for kind in kinds], dtype=np.int64))
-    return np.concatenate(kinds).astype(graph.rows_by_id.dtype), slots, ends
+    return np.concatenate(kinds).astype(out.indices.dtype), slots, ends
 
 
 def _named(graph: Graph, labels: Array) -> Array:

@@ -10,7 +10,7 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from kernels.algorithm import Algorithm
+from kernels.algorithm import Algorithm, Form
 from kernels.distributed.communicator import Communicator, SingleRank
 from kernels.records import dataclass
 from pipeline.cluster.open_graphs import OpenGraphs
@@ -73,9 +73,10 @@ class TaskContext:
         """Open a stored graph as the group holds it for the stage of an algorithm. Raises as `graph`, and as `SharedGraph`."""
         if not (self.sharded and algorithm.shares_searches):
             return self.graph(folder)
-        from pipeline.cluster.shared_graph import SharedGraph
+        from pipeline.cluster.shared_graph import SharedGraph, SharedPairs
 
-        return SharedGraph(folder, self.open_graphs, self.backend, self.communicator)
+        held = SharedPairs if algorithm.form is Form.PAIRS else SharedGraph
+        return held(folder, self.open_graphs, self.backend, self.communicator)
 
     def graph_with_index(self, folder: Folder) -> "HeldIndex":
         """The same, to build its reachability index or to read it."""

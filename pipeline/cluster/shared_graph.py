@@ -1,25 +1,33 @@
 """A stored graph that each rank of a group holds as a whole, because a stage shares its searches; see `HeldGraph`.
 
-Each rank has the whole answer, writes every n-th file of the table, and reads all of it for the proof.
+Each rank has the whole answer, writes every n-th file of the table, and reads all of it for the proof. Of a table of pairs each
+has those with some second vertices, from the kernel to the proof.
 """
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import cached_property, partial, reduce
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from kernels.algorithm import Algorithm
-from kernels.answers import Certificate
-from kernels.distributed import Communicator, ShardAnswer
-from kernels.graph import Graph
+from kernels.answers import Certificate, Closure
+from kernels.distributed import Communicator, Owners, ShardAnswer
+from kernels.distributed.columns import exchange_columns
+from kernels.graph import OFFSET, Array, Graph
 from pipeline.cluster.open_graphs import OpenGraphs, open_counted
 from pipeline.cluster.whole_graph import WholeGraph, in_files
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import require_memory
 from pipeline.store.counting import decimals_of
 from pipeline.store.manifest import Folder
-from pipeline.tables.forms import TableForm
+from pipeline.tables import files as tables
+from pipeline.tables.answer_table import AnswerTable
+from pipeline.tables.batches import as_arrays, as_batch
+from pipeline.tables.forms import AllVertices, TableForm
+from pipeline.tables.over_ranks import Spread, require_ascending
 
 
 class SharedGraph(WholeGraph):
@@ -51,3 +59,37 @@ class SharedGraph(WholeGraph):
         """See `HeldGraph.batches`."""
         batches = in_files(form, self.graph, answer, schema, number, decimals_of(self._folder))
         return ((file, batch) for file, batch in batches if file % self.communicator.size == self.communicator.rank)
+
+
+class SharedPairs(SharedGraph):
+    """A graph of which every rank has all arrays, for answers of which rank r has the r-th part of the second vertices."""
+
+    def batches(self, form: TableForm, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """See `HeldGraph.batches`. The pairs of a vertex are those of rank 0, then those of rank 1, and so on."""
+        ranks, graph = self.communicator, self.graph
+        first = graph.positions[answer.vertex]
+        own = np.bincount(first, minlength=graph.num_vertices)
+        of_ranks = ranks.gather(own, alike=True)
+        every = reduce(np.add, of_ranks)
+        before = np.cumsum(every) - every + sum(of_ranks[: ranks.rank], np.zeros_like(every)) - (np.cumsum(own) - own)
+        places = before[first] + np.arange(len(first), dtype=OFFSET, like=first)
+        total = int(every.sum())
+        file, _ = tables.position_of(number, total, 0)
+        for place, columns in Spread(ranks, places).groups([answer.vertex, answer.reached], total, file):
+            pairs = replace(answer, vertex=columns[0], reached=columns[1])
+            yield place, as_batch(form.columns(AllVertices(graph), pairs), schema)
+
+    def read(self, table: AnswerTable, number: int) -> Any:
+        """See `HeldGraph.read`. Each rank reads some row groups, and sends every pair to the rank of its second vertex."""
+        ranks, graph = self.communicator, self.graph
+        vertices, bounds = AllVertices(graph), Owners.evenly(graph.num_vertices, ranks).bounds
+        parts: list[list[Array]] = []
+        last = (-1, -1)
+        for _, group in table.row_groups(number, ranks):
+            columns = [np.asarray(column, like=graph.ids) for column in as_arrays(group)]
+            last = require_ascending(f"{table.algorithm.name}: the pairs", ranks, columns, last)
+            vertex, reached = map(vertices.rows_of, columns)
+            owner = np.searchsorted(np.asarray(bounds, like=graph.ids), graph.positions[reached], side="right") - 1
+            chosen = [np.flatnonzero(owner == rank) for rank in range(ranks.size)]
+            parts.append(exchange_columns(ranks, *([rows[of] for of in chosen] for rows in (vertex, reached))))
+        return Closure(*(np.concatenate(received) for received in zip(*parts, strict=True)))

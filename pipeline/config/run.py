@@ -283,13 +283,3 @@ class RunConfig(_TaskWithTables):
         if value and not {*indexed} & {*info.data.get("stages", indexed)}:
             raise ValueError(f"queries need stage {' or '.join(indexed)}")
         return value
-
-    @field_validator("cluster")
-    @classmethod
-    def _ranks_can_compute(cls, value: ClusterConfig, info: ValidationInfo) -> ClusterConfig:
-        for stage in info.data.get("stages", ()):
-            if value.shards and not BY_NAME[stage].sharded_solver:
-                raise ValueError(f"shards is {value.shards}, but stage {stage} runs on one rank only; leave one of them out")
-        if value.shards and (custom := info.data.get("custom")):
-            raise ValueError(f"shards is {value.shards}, but stage {custom[0].name} runs on one rank only; leave one of them out")
-        return value

@@ -20,8 +20,9 @@ from pipeline.inspection.sizes import GraphSizes, sizes_of
 from pipeline.inspection.speed import slowness
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.runtime.backend import Backend, choose
-from pipeline.runtime.memory import Shape, free_disk, free_memory, limited_to, private_memory, require_space
+from pipeline.runtime.memory import STORED, Shape, free_disk, free_memory, limited_to, private_memory, require_space
 from pipeline.steps.parallel import merges
+from pipeline.steps.products.whole_graphs import on_whole_graphs, require_on_each
 from pipeline.store import manifest
 from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.tables.definitions import CUSTOM
@@ -112,15 +113,24 @@ def _estimate(config: RunConfig) -> Estimate:
 def require_fit(config: RunConfig, backend: Backend) -> None:
     """Refuse a run whose graph certainly does not fit, before its source is read. Raises TooLarge.
 
-    A remote source, and a graph that ranks hold together, are left to the layout.
+    A remote source is left to the layout, and so is a graph that ranks hold together, unless each has to open all of it.
     """
     with suppress(BadInput):  # which reading the source reports
         source = find(config.graph.source)
-        if not source.is_local or config.cluster.shards:
+        if not source.is_local or (config.cluster.shards and not on_whole_graphs(config)):
             return
-        if _SMALL * (source.size or 0) > min(free_memory(), free_memory(backend), free_disk(config.output)):
+        if config.cluster.shards:
             sizes = sizes_of(config.graph, config.reject.limit)
-            require_space(shape_of(config, sizes), backend, config.output, share=1 if sizes.exact else _UNCERTAIN)
+            arrays = int(shape_of(config, sizes).arrays * _certain_share(sizes) * STORED)
+            require_on_each(config, arrays, backend, "at least ")
+        elif _SMALL * (source.size or 0) > min(free_memory(), free_memory(backend), free_disk(config.output)):
+            sizes = sizes_of(config.graph, config.reject.limit)
+            require_space(shape_of(config, sizes), backend, config.output, share=_certain_share(sizes))
+
+
+def _certain_share(sizes: GraphSizes) -> float:
+    """How much of figures from these sizes is certain."""
+    return 1 if sizes.exact else _UNCERTAIN
 
 
 def shape_of(config: RunConfig, sizes: GraphSizes) -> Shape:

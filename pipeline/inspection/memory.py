@@ -62,7 +62,7 @@ def memory_of(config: RunConfig, backend: Backend, shape: Shape, floats: bool, t
         at_once = 1 if cluster.shards else stages_at_once(backend, shape.vertices, shape.arcs)
         together = sorted((beside[stage] for stage in config.stages), reverse=True)[:at_once]
         return Memory(steps, max([*steps.values(), int(held + sum(together))]), 0, 0, sparing)
-    whole = {stage for stage in config.stages if BY_NAME[stage].shares_searches}  # of which a process has all
+    whole = {stage for stage in config.stages if BY_NAME[stage].opens_whole_graph}  # of which a process has all
     share = 1 / cluster.shards if cluster.shards else 1.0
     workers = cluster.local_workers(cores()) if cluster.scheduler == "local" else 0
     ranks_of_each = max(1, -(-cluster.shards // max(1, workers)))

@@ -35,7 +35,7 @@ _LEAST_SHARE = 2**25  # bytes of these arcs
 # Bytes, per vertex and per arc, that a stage or its proof takes at most beside the graph.
 _OF_STAGE: dict[Backend, tuple[int, int]] = {"cpu": (128, 12), "gpu": (256, 0)}
 _KEY = 8  # bytes of a key by which a GPU sorts an arc
-_STORED = 0.5  # of the arcs, at least: the others may be parallel arcs, which are dropped
+STORED = 0.5  # of the arcs, at least: the others may be parallel arcs, which are dropped
 
 
 def require_memory(what: str, needed: int, backend: Backend) -> None:
@@ -240,7 +240,7 @@ def require_space(shape: Shape, backend: Backend, folder: Path, held: bool = Fal
     spilled = shape.arrays if backend == "cpu" and not held and not leave_enough(shape.columns, backend) else 0
     checked = (
         ("memory", memory, free_memory(backend), "on the GPU" if backend == "gpu" else "on this machine"),
-        ("disk", (shape.disk() + spilled) * _STORED, free_disk(folder), f"at {folder}"),
+        ("disk", (shape.disk() + spilled) * STORED, free_disk(folder), f"at {folder}"),
     )
     for what, needed, free, where in checked:
         if needed * share > free:

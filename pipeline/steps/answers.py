@@ -39,7 +39,7 @@ def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: 
     name, code = algorithm.name, Code.of(__name__, algorithm=algorithm, functions=("solver", "sharded_solver", "answer"))
     parameters: dict[str, Any] = {"sources": sorted(sources)} if algorithm.has_sources else {}
     parameters |= {"options": dict(options)} if algorithm.options else {}
-    ranks = runtime.ranks_of(graph)
+    ranks = runtime.shards_for(algorithm, graph)
     if not algorithm.exact:
         parameters |= {"backend": runtime.backend, "over_shards": ranks > 0}
 
@@ -51,6 +51,7 @@ def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: 
         written = write_table(folder, request, runtime, runtime.ranks_for(algorithm, graph))
         given = {key: value for key, value in parameters.items() if key == "options"}
         given |= {"sources": request.sources} if algorithm.has_sources else {}
+        given |= runtime.opened(graph) if algorithm.opens_whole_graph else {}
         return StageFacts(
             backend=runtime.backend, weight=GraphFacts.of(graph).weight, rows=written.rows, seconds=written.seconds,
             **given, **over_ranks(ranks, written.supersteps), **on_cpu(written.on_cpu),

@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernels.algorithm import Algorithm
 from kernels.derived import Derived
@@ -94,13 +94,22 @@ class Runtime:
         """Whether a GPU of this process has memory for a graph and for the arrays of its kernels."""
         return self.in_this_process and self.backend == "gpu" and PER_STORED_BYTE * _stored_bytes(graph) <= total_bytes()
 
+    def shards_for(self, algorithm: Algorithm, graph: Folder) -> int:
+        """As `ranks_of`; 0 for an algorithm that is not computed over ranks."""
+        return self.ranks_of(graph) if algorithm.sharded_solver else 0
+
     def ranks_for(self, algorithm: Algorithm, graph: Folder) -> int:
         """How many ranks compute or prove an algorithm's answer together; 0 where each answer is a task of its own.
 
         Asks the workers, which therefore start.
         """
-        ranks = self.ranks_of(graph)
-        return self.cluster.sharing(self.backend) if algorithm.shares_searches and GraphFacts.of(graph).vertices else ranks
+        shared = algorithm.shares_searches and GraphFacts.of(graph).vertices
+        return self.cluster.sharing(self.backend) if shared else self.shards_for(algorithm, graph)
+
+    def opened(self, graph: Folder) -> dict[str, Any]:
+        """The field of `ComputedFacts` of a step for which workers open all of a graph that ranks hold in shards."""
+        whole = self.ranks_of(graph) > 0
+        return {"whole_graph": _stored_bytes(graph)} if whole else {}
 
     def stages_at_once(self, graph: Folder) -> int:
         """How many stages may run and be proved at the same time: in this process only, as many as memory allows.

@@ -43,9 +43,8 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
     """Compute and prove the answers of all stages, as many at the same time as memory allows."""
     edges, graph, sources, capacities, _, turned = given
     needed = (*config.stages, *(stage for stage in ALWAYS if stage not in config.stages))
-    # Ranks that share searches have all of a graph each.
-    shared = runtime.cluster.shards and any(BY_NAME[stage].shares_searches for stage in needed)
-    at_once = 1 if shared else runtime.stages_at_once(graph)
+    whole = runtime.cluster.shards and any(BY_NAME[stage].opens_whole_graph for stage in needed)
+    at_once = 1 if whole else runtime.stages_at_once(graph)
     ranks_on_gpus = runtime.backend == "gpu" and runtime.ranks_of(graph) > 0
     no_cores_left = at_once <= len(needed) and runtime.in_this_process and not ranks_on_gpus
 

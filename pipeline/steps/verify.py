@@ -67,7 +67,7 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
         if index:
             check(index)
         table = open_table(answer, GraphFacts.of(graph).vertices, index)
-        ranks = 0 if index and IndexFacts.of(index).method == "dfs" else runtime.ranks_of(graph)
+        ranks = 0 if index and IndexFacts.of(index).method == "dfs" else runtime.shards_for(algorithm, graph)
         at_work = runtime.ranks_for(algorithm, graph) if algorithm.shares_searches else ranks
         proof, compared = _require(_certify, graph, table, runtime, code, at_work), None
         if oracle and algorithm.oracle:

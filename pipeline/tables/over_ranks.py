@@ -210,20 +210,21 @@ def own_edges(vertices: ShardVertices, groups: Iterator[tuple[range, pa.Table]])
     last = (-1, -1)
     for _, table in groups:
         columns = _placed(vertices, table)
-        last = _require_ascending(vertices.communicator, columns[0], columns[1], last)
+        last = require_ascending("mst: the edges", vertices.communicator, columns, last)
         received.append(_to_owners(vertices, vertices.rows_of(columns[0]), columns)[1])
     return [np.concatenate(parts) for parts in zip(*received, strict=True)]
 
 
-def _require_ascending(ranks: Communicator, src: Array, dst: Array, last: tuple[int, int]) -> tuple[int, int]:
-    """Raise ProofFailed unless the edges of all ranks' row groups ascend from edge `last` on; return their last edge."""
+def require_ascending(what: str, ranks: Communicator, columns: Sequence[Array], last: tuple[int, int]) -> tuple[int, int]:
+    """Raise ProofFailed unless all ranks' row groups ascend by two columns, from row `last` on; return their last row."""
+    src, dst, *_ = columns
     ends = np.array([int(column[end]) for end in (0, -1) for column in (src, dst)] if len(src) else [], ID)
     for of_rank in ranks.gather(ends):
         if len(of_rank):
             first_src, first_dst, last_src, last_dst = of_rank.tolist()
             if (first_src, first_dst) <= last:
-                raise ProofFailed("mst: the edges do not ascend")
+                raise ProofFailed(f"{what} do not ascend")
             last = last_src, last_dst
     if not ((src[1:] > src[:-1]) | ((src[1:] == src[:-1]) & (dst[1:] > dst[:-1]))).all():
-        raise ProofFailed("mst: the edges do not ascend")
+        raise ProofFailed(f"{what} do not ascend")
     return last

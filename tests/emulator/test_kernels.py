@@ -32,6 +32,7 @@ from kernels.trees.targets import Targets
 from tests.answers import uncleaned
 from tests.cpu.hierarchy.checks import same
 from tests.gpu.one.test_forest import check_rooted
+from tests.gpu.requested.test_closure_and_flows import check_closure_over_ranks
 from tests.gpu.sanitized import layers, run_over_shards, run_reachability
 from tests.gpu.trees.test_reductions import check as require_reductions
 from tests.graphs import EdgeList, graph_of
@@ -186,6 +187,7 @@ def test_the_closure_and_its_certificate(memory, monkeypatch):
         less = (np.delete(array, place) for array in (expected.vertex, expected.reached))
         reason = certify_closure(arcs, Closure(*map(cupy.asarray, less))).reason
         assert "does not reach" in reason or "reach each other" in reason
+    check_closure_over_ranks(graph, arcs, 3)
     with pytest.raises(AnswerTooLarge):
         closure(arcs, len(expected.vertex) - 1)
 

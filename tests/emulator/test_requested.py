@@ -27,6 +27,7 @@ from tests.emulator.test_kernels import crowd, roads
 from tests.gpu.one import test_pagerank as of_ranks
 from tests.gpu.requested import test_betweenness as of_betweenness
 from tests.gpu.requested import test_cdlp, test_cores, test_generators
+from tests.gpu.requested import test_communities as of_communities
 from tests.gpu.requested import test_seeded_pagerank as of_seeds
 from tests.gpu.requested import test_triangles as of_triangles
 from tests.gpu.requested.test_custom import (  # noqa: F401
@@ -159,6 +160,11 @@ def test_communities(make):
     found, expected = communities(on_device), communities(graph)
     equal(found, expected)
     assert certify_communities(on_device, found) == certify_communities(graph, expected)
+    of_communities.check_over_shards(graph, [graph.num_vertices // 3])
+
+
+def test_communities_over_ranks_of_rows_that_blocks_count():
+    of_communities.check_over_shards(hubs(), [1, 3])
 
 
 @pytest.mark.parametrize("make", [roads, crowd])

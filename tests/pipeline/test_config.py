@@ -1,12 +1,10 @@
 """Configuration: paths, defaults, and the messages for invalid files."""
 
 import gzip
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kernels.registry import BY_NAME
 from pipeline.cli.options import NO_OPTIONS
 from pipeline.config.loading import load_run, run_config
 from pipeline.errors import BadConfig
@@ -237,11 +235,3 @@ def test_sources_may_be_in_a_file(tmp_path):
 def test_many_sources_are_checked_at_once(tmp_path):
     sources = tuple(range(100_000))
     assert run_config("here", graph={"source": "g"}, output=tmp_path, sources=sources).sources == sources
-
-
-def test_a_stage_of_one_rank_is_refused_over_shards(monkeypatch):
-    asked = {"graph": {"source": "g"}, "output": "o", "stages": ["wcc"]}
-    monkeypatch.setitem(BY_NAME, "wcc", replace(BY_NAME["wcc"], sharded_solver="", sharded_certificate=""))
-    assert run_config("test", **asked, cluster={"shards": 0}).stages == ("wcc",)
-    with pytest.raises(BadConfig, match="cluster: shards is 2, but stage wcc runs on one rank only"):
-        run_config("test", **asked, cluster={"shards": 2})

@@ -63,8 +63,10 @@ def test_a_run_takes_its_options(project, edges, tmp_path):
     assert json.loads((latest / "manifest.json").read_text())["facts"]["proofs"]["lowest"]["holds"]
 
 
-def test_a_run_over_ranks_leaves_it_out(project, edges, tmp_path):
-    call(project, *COMMAND, edges, "--shards", 2, "--stages", "wcc", "--out", tmp_path / "out")
+def test_a_run_over_ranks_opens_the_whole_graph(project, edges, tmp_path):
     call(project, "-c", "from pipeline.config.run import STAGES; assert 'lowest' not in STAGES")
-    with pytest.raises(AssertionError, match="lowest"):
-        call(project, *COMMAND, edges, "--shards", 2, "--stages", "lowest", "--out", tmp_path / "refused")
+    for shards in (0, 2):
+        call(project, *COMMAND, edges, "--shards", shards, "--stages", "lowest", "--out", tmp_path / str(shards))
+    one, two = (tmp_path / name / "latest" for name in ("0", "2"))
+    pandas.testing.assert_frame_equal(pandas.read_parquet(one / "lowest"), pandas.read_parquet(two / "lowest"))
+    assert json.loads((two / "manifest.json").read_text())["facts"]["steps"]["lowest"]["whole_graph"] > 0

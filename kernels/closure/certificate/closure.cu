@@ -49,17 +49,19 @@ compare(const int64_t* begins, const ROW* reached, const ROW* rows_by_id, const 
     }
 }
 
-/* A warp for each row: marks the pairs of its label that its arcs explain, and refuses where one is missing. */
+/* A warp for each row: marks the pairs of its label that its arcs explain, and refuses where one is missing. Pairs have second
+   vertices at the positions from `first_column` on. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 follow(const int64_t* offsets, const ROW* indices, const int64_t* begins, const ROW* reached, const ROW* positions,
-       const ROW* labels, int64_t num_rows, uint8_t* behind, uint32_t* broken) {
+       const ROW* labels, int64_t num_rows, int64_t first_column, int64_t end_column, uint8_t* behind, uint32_t* broken) {
     for (int64_t row = global_thread() >> 5; row < num_rows; row += num_threads() >> 5) {
         const ROW name = labels[row];
         const int64_t label = positions[name], first = begins[label], last = begins[label + 1];
         for (int64_t arc = offsets[row]; arc < offsets[row + 1]; ++arc) {
             const ROW head = positions[indices[arc]];
             const int64_t begin = begins[head] - 1, end = labels[indices[arc]] == name ? begin + 1 : begins[head + 1];
-            for (int64_t place = begin + (threadIdx.x & 31); place < end; place += 32) {
+            const bool is_here = head >= first_column && head < end_column;
+            for (int64_t place = begin + !is_here + (threadIdx.x & 31); place < end; place += 32) {
                 const int64_t found = find(reached, first, last, place == begin ? head : reached[place]);
                 if (found == last) {
                     *broken = 1;

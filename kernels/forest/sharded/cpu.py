@@ -1,12 +1,13 @@
 """The edges that one rank can decide on, by Borůvka's rounds over its own arcs, on CPUs.
 
-All arcs of own rows are known here, so a tree's lightest edge is the lightest one that leaves it in the whole graph, and safe by
-the cut property. If it leads to a ghost, the tree waits until all ranks join; another tree may still join it by an edge of its
-own. As soon as all trees wait, rounds in which ghosts take edges, too, find the forest of what is left: an edge outside it is
-outside the forest of the graph (the cycle property).
+First the forest of all edges here is found, of which ghosts take some, too: an edge outside it is outside the forest of the
+graph (the cycle property). Then rounds over its edges find the safe ones. All arcs of own rows are known here, so the lightest
+edge of a tree of own rows is the lightest one that leaves it in the whole graph (the cut property). If it leads to a ghost, the
+tree waits until all ranks join; another tree may still join it by an edge of its own.
 
-No arc is copied. An edge is an own row and the number of one of its arcs: out-arcs first, then in-arcs. The order of edges is
-(weight, smaller id, larger id); of arcs between the same two rows with one weight, those from the smaller id come first.
+In the first round a row takes the lightest of its arcs, and only edges between different trees are listed after it: on a dense
+graph few. No arc is copied. An edge is an own row and the number of one of its arcs: out-arcs first, then in-arcs. The order of
+edges is (weight, smaller id, larger id); of arcs between the same two rows with one weight, those from the smaller id come first.
 """
 
 from typing import NamedTuple
@@ -52,38 +53,39 @@ class _Arcs(NamedTuple):
 def decide(shard: Shard) -> Decided:
     """Find the edges that are certainly in the forest of the graph, and those that may be."""
     num_own, arcs = len(shard.ids), _arcs_of(shard)
-    rows, chosen = _listed(arcs, shard)
+    rows, chosen = _forest(arcs, num_own + shard.num_ghosts, num_own)
     tree = np.arange(num_own + shard.num_ghosts, dtype=shard.ghosts.dtype)
     size, begin = _join(arcs, rows, chosen, len(rows), len(rows), tree, num_own)
     safe, number = _edges(shard, arcs, rows[begin:], chosen[begin:]), _numbered(tree[:num_own])
-    _, first = _join(arcs, rows, chosen, size, begin, tree, len(tree))
-    stop = first + _put_own_first(arcs, rows[first:begin], chosen[first:begin])
-    return Decided(safe, _edges(shard, arcs, rows[first:stop], chosen[first:stop]), number)
+    stop = _put_own_first(arcs, rows[:size], chosen[:size])
+    return Decided(safe, _edges(shard, arcs, rows[:stop], chosen[:stop]), number)
 
 
 def _arcs_of(shard: Shard) -> _Arcs:
     out, into = shard.local_out, shard.local_into
     if shard.symmetric:
         into = Csr(np.zeros_like(out.offsets), out.indices[:0], None if out.weights is None else out.weights[:0])
-    unweighted = np.empty(0)
+    weights = [frozen(np.empty(0) if side.weights is None else side.weights) for side in (out, into)]
     return _Arcs(
         (frozen(out.offsets), frozen(into.offsets)),
         (frozen(out.indices), frozen(into.indices)),
-        (
-            frozen(unweighted if out.weights is None else out.weights),
-            frozen(unweighted if into.weights is None else into.weights),
-        ),
+        (weights[0], weights[1]),
         (frozen(shard.positions), frozen(shard.ghost_positions)),
     )
 
 
-def _listed(arcs: _Arcs, shard: Shard) -> tuple[Array, Array]:
-    """The edges of the own rows: their rows (index width), and the numbers of their arcs. One between own rows is listed once."""
+def _forest(arcs: _Arcs, num_rows: int, num_own: int) -> tuple[Array, Array]:
+    """The forest of all edges here: their own rows (index width), and the numbers of their arcs."""
     kinds = arcs.heads[0].dtype, index_dtype(len(arcs.heads[0]) + len(arcs.heads[1]))
-    count = _list(arcs, len(shard.ids), *(np.empty(0, kind) for kind in kinds))
-    rows, chosen = (np.empty(count, kind) for kind in kinds)
-    _list(arcs, len(shard.ids), rows, chosen)
-    return rows, chosen
+    taken, tree = tuple(np.full(num_rows, _NONE, kind) for kind in kinds), np.arange(num_rows, dtype=kinds[0])
+    _take_lightest(arcs, num_own, *taken, np.empty(num_rows - num_own, arcs.weights[0].dtype))
+    joined = _join_rows(arcs, num_own, *taken, tree)
+    size = _list(arcs, tree, num_own, *(np.empty(0, kind) for kind in kinds))
+    rows, chosen = (np.concatenate([np.empty(size, kind), of[:joined]]) for kind, of in zip(kinds, taken, strict=True))
+    del taken
+    _list(arcs, tree, num_own, rows[:size], chosen[:size])
+    _, begin = _join(arcs, rows, chosen, size, size, tree, num_rows)
+    return rows[begin:].copy(), chosen[begin:].copy()
 
 
 def _numbered(tree: Array) -> Array:
@@ -114,15 +116,58 @@ def _position(positions: tuple[Array, Array], row: int) -> int:
 
 
 @njit(cache=True, **UNCOUNTED)
-def _list(arcs: _Arcs, num_own: int, rows: Array, chosen: Array) -> int:
-    """List the edges if the arrays are long enough; return their number."""
+def _take_lightest(arcs: _Arcs, num_own: int, rows: Array, chosen: Array, lightest: Array) -> None:
+    """Find the lightest edge of each row that has one. A row's arcs ascend by their heads: of equal weights the first is taken.
+
+    `rows` and `chosen` [n + g] come in as -1, and get own rows and arcs; `lightest` [g] gets the weights of the edges of ghosts.
+    """
+    weighted, positions = len(arcs.weights[0]) + len(arcs.weights[1]) > 0, arcs.positions[0]
+    for row in range(num_own):
+        for side in range(2):
+            best, begin = _NONE, side * len(arcs.heads[0])
+            for place in range(arcs.offsets[side][row], arcs.offsets[side][row + 1]):
+                head = arcs.heads[side][place]
+                if head != row and (best < 0 or (weighted and arcs.weights[side][place] < arcs.weights[side][best])):
+                    best = place
+                if head >= num_own:
+                    ghost, held = head - num_own, rows[head]
+                    weight = arcs.weights[side][place] if weighted else 0
+                    same = held >= 0 and weight == lightest[ghost]
+                    if held < 0 or weight < lightest[ghost] or (same and positions[row] < positions[held]):
+                        rows[head], chosen[head], lightest[ghost] = row, begin + place, weight
+            if best >= 0 and (rows[row] < 0 or _is_less(arcs, row, begin + best, row, chosen[row])):
+                rows[row], chosen[row] = row, begin + best
+
+
+@njit(cache=True, nogil=True)
+def _join_rows(arcs: _Arcs, num_own: int, rows: Array, chosen: Array, tree: Array) -> int:
+    """Join rows by their lightest edges; `tree` comes in as 0, 1, ... Put those that did first; returns their number."""
+    for row in range(len(tree)):
+        if rows[row] < 0:
+            continue
+        other = _head(arcs.heads, chosen[row]) if row < num_own else rows[row]
+        # As in `_hook`
+        if other < row or (_head(arcs.heads, chosen[other]) if other < num_own else rows[other]) != row:
+            tree[row] = other
+    joined = 0
+    for row in range(len(tree)):
+        tree[row] = root_of(tree, row)
+        if tree[row] != row:
+            rows[joined], chosen[joined] = rows[row], chosen[row]
+            joined += 1
+    return joined
+
+
+@njit(cache=True, **UNCOUNTED)
+def _list(arcs: _Arcs, tree: Array, num_own: int, rows: Array, chosen: Array) -> int:
+    """List the edges between trees, one between own rows once, if the arrays are long enough; return their number."""
     size = 0
     for side in range(2):
         begin = side * len(arcs.heads[0])
         for row in range(num_own):
             for place in range(arcs.offsets[side][row], arcs.offsets[side][row + 1]):
                 head = arcs.heads[side][place]
-                if head >= num_own or arcs.positions[0][row] < arcs.positions[0][head]:
+                if tree[row] != tree[head] and (head >= num_own or arcs.positions[0][row] < arcs.positions[0][head]):
                     if size < len(rows):
                         rows[size], chosen[size] = row, begin + place
                     size += 1

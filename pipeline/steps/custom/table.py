@@ -78,6 +78,7 @@ def tabulate_custom(graph: Folder, custom: CustomConfig, runtime: Runtime) -> Fo
         return CustomFacts(
             backend=runtime.backend, seconds=seconds, rows=rows, file=where, sha256=program.sha256,
             columns=dict(custom.columns), options=custom.options, proof=proof, proved=program.proof_on(runtime.backend),
+            **runtime.opened(graph),
         ).stored()  # fmt: skip
 
     step = CUSTOM + custom.name

@@ -62,7 +62,9 @@ def solve_pairs(graph: Folder, algorithm: Algorithm, pairs: str, runtime: Runtim
         for name, array in zip(FLOWS.beside, (ends, counts.cumsum(), *map(np.concatenate, (arcs, amounts))), strict=True):
             save_array(folder / f"{name}.npy", array)
         seconds = round(sum(seconds for *_, seconds in solved), 6)
-        return StageFacts(backend=runtime.backend, weight=facts.weight, rows=len(ends[0]), seconds=seconds).stored()
+        return StageFacts(
+            backend=runtime.backend, weight=facts.weight, rows=len(ends[0]), seconds=seconds, **runtime.opened(graph)
+        ).stored()
 
     return make(runtime.work / algorithm.name, algorithm.name, inputs, {}, write, code)
 

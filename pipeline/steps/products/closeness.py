@@ -74,7 +74,7 @@ def tabulate_closeness(edges: Folder, graph: Folder, config: ClosenessConfig, ru
 
     def write(folder: Path) -> dict[str, Any]:
         swept, table = write_rows(folder, product, tables.keys(STEP, product.schema.names), runtime)
-        facts = swept.facts(product.sweeps.count, runtime.backend)
+        facts = swept.facts(product.sweeps, runtime)
         if len(table):
             most = table.filter(pc.equal(table["reached"], pc.max(table["reached"])))
             extremes = pc.max(table["eccentricity"]).as_py(), pc.min(most["eccentricity"]).as_py()

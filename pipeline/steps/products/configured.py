@@ -1,24 +1,19 @@
 """The products that a run's configuration asks for."""
 
-import logging
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pipeline.config.model import MIB, bytes_of
 from pipeline.config.run import RunConfig
-from pipeline.errors import TooLarge
 from pipeline.ingest.source import locate
 from pipeline.registry.products import PRODUCTS
-from pipeline.runtime.memory import free_memory
+from pipeline.steps.products.whole_graphs import require_whole_graphs
 from pipeline.steps.runtime import Runtime
 from pipeline.store.manifest import Folder
 from pipeline.tables.definitions import CUSTOM
 
 if TYPE_CHECKING:
     from pipeline.steps.custom.program import UserProgram
-
-log = logging.getLogger(__name__)
 
 
 def products_of(config: RunConfig, edges: Folder, graph: Folder) -> Iterator[tuple[str, Callable[[Runtime], Folder]]]:
@@ -54,10 +49,10 @@ def require_files(config: RunConfig) -> "dict[str, UserProgram]":
 def require_products(config: RunConfig, edges: Folder, graph: Folder, runtime: Runtime) -> None:
     """Raise what the products of a configuration would raise for wrong vertices, thresholds or columns, before the stages run.
 
-    Also TooLarge if ranks hold the graph, because a worker does not have the memory for all of it, which products need.
+    Also TooLarge as `require_whole_graphs`, if ranks hold the graph.
     """
-    if config.of_products and runtime.ranks_of(graph):
-        _require_whole_graph(config, graph, runtime)
+    if runtime.ranks_of(graph):
+        require_whole_graphs(config, graph, runtime.backend)
     if config.files_of_vertices:
         from pipeline.steps.products.vertices import read_vertices
 
@@ -66,18 +61,3 @@ def require_products(config: RunConfig, edges: Folder, graph: Folder, runtime: R
     for name, table in config.of_products.items():
         if PRODUCTS[name].require:
             PRODUCTS[name].resolve("require")(edges, graph, table, runtime)
-
-
-def _require_whole_graph(config: RunConfig, graph: Folder, runtime: Runtime) -> None:
-    """Say that products need all of the graph on each worker; raise TooLarge if there is not the memory for it."""
-    needed = sum(path.stat().st_size for path in graph.path.rglob("*.npy"))
-    names, cluster = ", ".join(config.of_products), config.cluster
-    limit, key = free_memory(runtime.backend), "are free here"
-    if cluster.scheduler == "local" and runtime.backend == "cpu" and cluster.memory != "auto":
-        limit, key = min(limit, bytes_of(cluster.memory)), "are the limit of a worker ([cluster] memory) or free"
-    if needed > limit:
-        raise TooLarge(
-            f"{names}: each worker needs all of the graph, {needed / MIB:,.0f} MiB, not only its shard, "
-            f"and {limit / MIB:,.0f} MiB {key}; leave the products out, or run them on a machine that holds the graph"
-        )
-    log.info("%s: workers open all of the graph, %s MiB, because products do not run over shards", names, f"{needed / MIB:,.0f}")

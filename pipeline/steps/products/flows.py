@@ -80,7 +80,7 @@ def tabulate_flows(edges: Folder, graph: Folder, config: FlowsConfig, runtime: R
             path.unlink()
             total.add(swept)
         total.rows = _Written(edges, graph, config, trips).write(folder, loads)
-        facts = total.facts(sweeps.count, runtime.backend)
+        facts = total.facts(sweeps, runtime)
         if trips:
             sums = trips.sums_of(np.stack([trips.amounts.sum(axis=1), unconnected]))
             facts = facts.model_copy(update=dict(zip(("weight", "unconnected"), sums.tolist(), strict=True)))

@@ -83,7 +83,7 @@ def tabulate_matrix(
         swept = write_files(folder, product, tables.keys(STEP, product.schema.names), per_file, runtime)
         places.write(folder, runtime)
         sweeps.require_same()
-        return swept.facts(sweeps.count, runtime.backend, sweeps.every).stored()
+        return swept.facts(sweeps, runtime, sweeps.every).stored()
 
     parameters: dict[str, Any] = {"sources": sweeps.parameter, "targets": Sweeps(graph, targets).parameter}
     parameters |= {"cutoff": cutoff, "proof": options.proof, **places.parameters, **as_named(runtime)}

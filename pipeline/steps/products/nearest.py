@@ -60,7 +60,7 @@ def tabulate_nearest(edges: Folder, graph: Folder, config: NearestConfig, runtim
             parts.append(np.load(path, mmap_mode="r"))
             total.add(swept)
         total.rows = _write(folder, graph, parts, most, _Ranked(places, config.count) if places else None)
-        return total.facts(sweeps.count, runtime.backend).stored()
+        return total.facts(sweeps, runtime).stored()
 
     parameters = {"facilities": sweeps.parameter, "count": most, "towards": sweeps.towards}
     parameters |= {"places": places.digest, "ranks": config.count} if places else {}

@@ -23,7 +23,7 @@ from kernels.trees.targets import Targets
 from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.whole_graph import WholeGraph
 from pipeline.errors import BadInput, Damaged, NotRoadLike, ProofFailed, TooLarge
-from pipeline.runtime.backend import Backend, Clock
+from pipeline.runtime.backend import Clock
 from pipeline.steps.derived.hierarchy import build_hierarchy
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.turns.folding import predecessors_of
@@ -62,13 +62,14 @@ class Swept:
         self.checking += other.checking
         self.rows += other.rows
 
-    def facts(self, sources: int, backend: Backend, every: bool = True, more: Sequence[str] = ()) -> ProductFacts:
+    def facts(self, sweeps: "Sweeps", runtime: Runtime, every: bool = True, more: Sequence[str] = ()) -> ProductFacts:
         """The facts of the product; `every` says whether all of its trees were proved, `more` what else was checked."""
-        again = f"the distances and predecessors of {self.sampled:,} of the {sources:,} trees are those of a second search"
+        count = sweeps.count
+        again = f"the distances and predecessors of {self.sampled:,} of the {count:,} trees are those of a second search"
         rules = [ALL_PROVED if every else SOME_PROVED, *RULES, again, *more]
         return ProductFacts(
-            backend=backend, seconds=round(self.seconds, 6), rows=self.rows, sources=sources,
-            proof=CheckFacts(rules=rules, seconds=round(self.checking, 6)),
+            backend=runtime.backend, seconds=round(self.seconds, 6), rows=self.rows, sources=count,
+            proof=CheckFacts(rules=rules, seconds=round(self.checking, 6)), **runtime.opened(sweeps.graph),
         )  # fmt: skip
 
 

@@ -66,7 +66,7 @@ def tabulate_trees(
             total.add(swept)
         places.write(folder, runtime)
         sweeps.require_same()
-        return total.facts(sweeps.count, runtime.backend).stored()
+        return total.facts(sweeps, runtime).stored()
 
     parameters = {"sources": sweeps.parameter, **places.parameters, **as_named(runtime)}
     return make(options.output, STEP, {"graph": graph.digest}, parameters, naming(runtime, TABLE, write), _CODE)

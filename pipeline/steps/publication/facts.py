@@ -57,7 +57,8 @@ def summary(step: Folder) -> StepFacts:
     """A step as its run shows it."""
     manifest = step.manifest
     # `shards` of a graph are the sizes of its shards, which the run's `graph` has
-    shown = ("backend",) if manifest.step in ("graph", CAPACITIES, TURNED) else ("backend", "shards", "supersteps", "on_cpu")
+    of_graph = manifest.step in ("graph", CAPACITIES, TURNED)
+    shown = ("backend",) if of_graph else ("backend", "shards", "supersteps", "whole_graph", "on_cpu")
     computed = {fact: step.facts[fact] for fact in shown if fact in step.facts}
     return StepFacts(seconds=manifest.seconds, reused=step.reused, key=manifest.key, created=manifest.created, **computed)
 

@@ -186,6 +186,7 @@ class ComputedFacts(Facts):
     seconds: float  # in the kernel, summed over tasks and sources
     shards: int | None = None  # absent
     supersteps: int | None = None  # absent; summed over sources
+    whole_graph: int | None = None  # absent; bytes of the graph, if ranks hold it in shards, and workers opened all of it
     on_cpu: int | None = None  # absent; how often the CPU took over from the GPU, because the graph is deep
 
 

@@ -28,6 +28,7 @@ class StepFacts(Facts):
     backend: str | None = None  # absent
     shards: int | None = None  # absent
     supersteps: int | None = None  # absent
+    whole_graph: int | None = None  # absent
     on_cpu: int | None = None  # absent
 
 

@@ -6,18 +6,24 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from kernels.answers import Components
+from kernels.answers import Certificate, Components
 from kernels.communities import communities
 from kernels.communities.certificate import RULES, certify_communities
+from kernels.communities.certificate.sharded import certify_communities as certify_over_ranks
 from kernels.communities.constants import FREE_ROUNDS
+from kernels.communities.sharded import communities as communities_over_ranks
 from kernels.cpu import parallel
+from kernels.distributed.threads import run_ranks
 from kernels.graph import Graph
 from kernels.oracle import oracle
 from tests.answers import uncleaned
 from tests.counts import NIGHTLY, examples
-from tests.cpu.requested.small_graphs import SMALL, edge_lists
+from tests.cpu.requested.small_graphs import SHAPES, SMALL, edge_lists
 from tests.graphs import EdgeList, graph_of
+from tests.sharded.ranks import DEADLINE, SOME_SIZES, bounds_of, evenly, whole
+from tests.sharded.shards import split
 
 MUTANTS = 100_000 if NIGHTLY else 3_000
 
@@ -115,6 +121,47 @@ def test_several_threads_find_the_same(monkeypatch):
     monkeypatch.setattr(parallel, "WORTH_A_THREAD", 1)
     monkeypatch.setattr(parallel, "cores", lambda: 3)
     assert communities(graph).labels.tolist() == one.tolist()
+
+
+def over_ranks(graph: Graph, answer: Components, cuts: list[int]) -> Certificate:
+    """The verdict of all ranks, each of which has the rows from one cut to the next."""
+    shards = split(graph, bounds_of(cuts, graph.num_vertices))
+
+    def run(ranks):
+        rows = shards[ranks.rank].rows
+        return certify_over_ranks(shards[ranks.rank], ranks, Components(answer.labels[rows.start : rows.stop]))
+
+    verdicts = run_ranks(len(shards), run, DEADLINE)
+    assert all(verdict == verdicts[0] for verdict in verdicts)
+    return verdicts[0]
+
+
+@pytest.mark.parametrize("build", [graph_of, uncleaned])
+@pytest.mark.parametrize("edges", [*SMALL, *SHAPES], ids=lambda edges: edges.name)
+def test_ranks_find_and_prove_the_same(edges, build):
+    graph = build(edges)
+    expected = communities(graph)
+    for size in SOME_SIZES:
+        parts = evenly(communities_over_ranks, graph, size)
+        np.testing.assert_array_equal(whole(parts, "labels"), expected.labels)
+        assert whole(parts, "labels").dtype == expected.labels.dtype
+        assert len({part.supersteps for part in parts}) == 1
+    for cuts in ([1], [2, 5], [3, 3, 7]):
+        assert over_ranks(graph, expected, cuts) == certify_communities(graph, expected)
+
+
+@settings(max_examples=examples(40))
+@given(edge_lists(60), st.lists(st.integers(0, 15), min_size=1, max_size=3), st.data())
+def test_ranks_give_the_verdict_of_one_on_any_labels(edges, cuts, data):
+    graph = data.draw(st.sampled_from([graph_of, uncleaned]))(edges)
+    shards = split(graph, bounds_of(cuts, graph.num_vertices))
+    parts = run_ranks(len(shards), lambda ranks: communities_over_ranks(shards[ranks.rank], ranks), DEADLINE)
+    expected = communities(graph).labels
+    np.testing.assert_array_equal(whole(parts, "labels"), expected)
+    changed = data.draw(st.lists(st.tuples(st.integers(0, 14), st.integers(-1, 15)), max_size=3))
+    for row, label in changed:
+        expected[row % len(expected)] = label
+    assert over_ranks(graph, Components(expected), cuts) == certify_communities(graph, Components(expected))
 
 
 def test_mutants_do_not_hold_unless_no_vertex_prefers_another_label():

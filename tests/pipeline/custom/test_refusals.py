@@ -149,7 +149,6 @@ def test_what_cannot_be_a_table_of_these_columns_is_refused(returned, kind, word
         ("option = { a = 1 }", "custom.0.option: unknown key"),
         ('file = "https://example.org/around.py"', "https://example.org/around.py: is a URL; it must be a file of this machine"),
         ('[[custom]]\nname = "around"\nfile = "around.py"\ncolumns = { a = "int64" }', "custom: around is given twice"),
-        ("[cluster]\nshards = 2", "cluster: shards is 2, but stage around runs on one rank only; leave one of them out"),
     ],
 )
 def test_a_configuration_is_refused(line, words, tmp_path):

@@ -1,31 +1,82 @@
-"""Products of a graph that ranks hold in shards."""
+"""What opens all of a graph on a worker though ranks hold it in shards: products, stages of one worker, and those of users."""
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kernels.registry import ALGORITHMS
 from pipeline.config.loading import run_config
 from pipeline.errors import TooLarge
 from pipeline.run import run
-from pipeline.steps.products import configured
+from pipeline.steps.products import whole_graphs
+from pipeline.store.manifest import read
+from pipeline.tables import files as tables
+
+_DEGREES = """
+import numpy as np
+
+def solve(graph, options):
+    return {"degree": np.diff(graph.out.offsets)}
+"""
+STEPS = {"closeness": "closeness", "max_flow": "max_flow", "betweenness": "betweenness", "degrees": "custom-degrees"}
 
 
-def test_a_graph_in_shards_whose_products_do_not_fit_a_worker_is_refused(tmp_path, monkeypatch, caplog):
-    """Products need all of the graph on each worker, which the run says before its stages, with both numbers."""
-    pq.write_table(pa.table({"src": [1, 2, 3], "dst": [2, 3, 4]}), tmp_path / "path.parquet")
-    asked = {
-        "graph": {"source": str(tmp_path / "path.parquet")},
-        "stages": ["wcc"],
-        "closeness": {},
-        "backend": "cpu",
-        "cluster": {"shards": 2},
+@pytest.fixture
+def asked(request, tmp_path):
+    """A run whose only work besides `wcc` needs the whole graph: a star, a path, parallel edges, self-loops, vertices alone."""
+    edges = [(0, leaf, 3) for leaf in range(1, 9)] + [(9, 10, 2), (10, 11, 5), (11, 12, 2), (9, 10, 4), (9, 9, 1), (14, 14, 7)]
+    columns = dict(zip(("src", "dst", "weight"), zip(*edges, strict=True), strict=True))
+    pq.write_table(pa.table({name: np.array(values) for name, values in columns.items()}), tmp_path / "graph.parquet")
+    pq.write_table(pa.table({"src": [1, 9, 1], "dst": [2, 12, 9]}), tmp_path / "pairs.parquet")
+    (tmp_path / "degrees.py").write_text(_DEGREES)
+    stages = ["wcc", *({request.param} & {algorithm.name for algorithm in ALGORITHMS})]
+    more = {
+        "closeness": {"closeness": {}},
+        "max_flow": {"max_flow": {"pairs": str(tmp_path / "pairs.parquet")}},
+        "degrees": {"custom": [{"name": "degrees", "file": str(tmp_path / "degrees.py"), "columns": {"degree": "int64"}}]},
     }
+    graph = {"source": str(tmp_path / "graph.parquet"), "directed": False}
+    return request.param, {"graph": graph, "stages": stages, "backend": "cpu", **more.get(request.param, {})}
+
+
+@pytest.mark.parametrize("asked", STEPS, indirect=True)
+@pytest.mark.parametrize("shards", [2, 3, 4])
+def test_the_tables_are_those_of_one_process_and_the_manifest_says_what_was_opened(asked, shards, tmp_path, caplog):
+    name, asked = asked
     caplog.set_level("INFO")
-    run(run_config("test", **asked, output=tmp_path / "out"))
-    assert "closeness: workers open all of the graph, 0 MiB, because products do not run over shards" in caplog.text
-    monkeypatch.setattr(configured, "free_memory", lambda backend: 100)
-    with pytest.raises(
-        TooLarge, match=r"^closeness: each worker needs all of the graph, 0 MiB, not only its shard, and 0 MiB are"
-    ):
-        run(run_config("test", **asked, output=tmp_path / "other"))
-    assert not (tmp_path / "other" / "steps" / "wcc").exists()
+    one = run(run_config("test", **asked, output=tmp_path / "one"))
+    assert "all of the graph" not in caplog.text
+    many = run(run_config("test", **asked, output=tmp_path / "many", cluster={"shards": shards}))
+    assert f"{name}: workers open all of the graph, 0 MiB each, not only shards" in caplog.text
+    assert tables.read(many.path / name).equals(tables.read(one.path / name))
+    found = [read(tmp_path / where / "steps" / STEPS[name]) for where in ("one", "many")]
+    assert found[0].manifest.files == found[1].manifest.files
+    graph = tmp_path / "many" / "steps" / "graph"
+    assert "whole_graph" not in found[0].facts
+    assert found[1].facts["whole_graph"] == sum(path.stat().st_size for path in graph.rglob("*.npy"))
+    assert many.facts["steps"][STEPS[name]]["whole_graph"] == found[1].facts["whole_graph"]
+
+
+@pytest.mark.parametrize("asked", STEPS, indirect=True)
+def test_what_does_not_fit_a_worker_is_refused_before_the_source_is_read(asked, tmp_path, monkeypatch):
+    name, asked = asked
+    asked |= {"output": tmp_path / "out", "cluster": {"shards": 2}}
+    words = f"^{name}: each worker needs all of the graph, {{}}0 MiB, not only its shard, and 0 MiB are free here"
+    monkeypatch.setattr(whole_graphs, "free_memory", lambda backend: 10)
+    with pytest.raises(TooLarge, match=words.format("at least ")):
+        run(run_config("test", **asked))
+    assert not (tmp_path / "out" / "steps" / "edges").exists()
+    monkeypatch.setattr(whole_graphs, "free_memory", lambda backend: 150)  # enough for the arcs, not for all arrays
+    with pytest.raises(TooLarge, match=words.format("")):
+        run(run_config("test", **asked))
+    assert (tmp_path / "out" / "steps" / "graph").exists() and not (tmp_path / "out" / "steps" / "wcc").exists()
+
+
+@pytest.mark.parametrize("asked", ["max_flow"], indirect=True)
+def test_the_limit_of_a_local_worker_is_named_with_its_key(asked, tmp_path):
+    _, asked = asked
+    cluster = {"shards": 2, "scheduler": "local", "memory": "10 B"}
+    with pytest.raises(TooLarge, match=r"0 MiB are the limit of a worker \(\[cluster\] memory\); leave them out"):
+        run(run_config("test", **asked, output=tmp_path / "out", cluster=cluster))
+    assert not (tmp_path / "out" / "steps" / "edges").exists()

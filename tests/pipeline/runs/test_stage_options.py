@@ -10,7 +10,7 @@ import pytest
 from kernels.betweenness.parameters import checked
 from pipeline.config.loading import run_config
 from pipeline.config.stages import BetweennessConfig
-from pipeline.errors import BadConfig, BadInput
+from pipeline.errors import BadInput
 from pipeline.run import run
 from pipeline.tables import files as tables
 
@@ -59,13 +59,6 @@ def test_an_edge_without_length_is_refused(graph, tmp_path):
 
 def test_the_defaults_are_those_of_the_kernel():
     assert checked(**BetweennessConfig().model_dump()) == checked()
-
-
-@pytest.mark.parametrize("stage", ["closure", "communities"])
-def test_shards_are_refused_before_work(stage, tmp_path):
-    with pytest.raises(BadConfig, match=f"shards is 2, but stage {stage} runs on one rank only"):
-        run_config("test", graph={"source": "g"}, output=tmp_path, stages=[stage], cluster={"shards": 2})
-    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize("shards", [0, 2])

@@ -44,6 +44,6 @@ def tabulate_remotest(edges: Folder, graph: Folder, config: RemotestConfig, runt
 
     def write(folder: Path) -> dict[str, Any]:
         swept, _ = write_rows(folder, product, tables.keys(STEP), runtime)
-        return swept.facts(product.sweeps.count, runtime.backend).stored()
+        return swept.facts(product.sweeps, runtime).stored()
 
     return make(runtime.work / STEP, STEP, {"graph": graph.digest}, {"sources": product.sweeps.parameter}, write)

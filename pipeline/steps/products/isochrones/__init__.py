@@ -144,7 +144,7 @@ def tabulate_isochrones(edges: Folder, graph: Folder, config: IsochronesConfig, 
     def write(folder: Path) -> dict[str, Any]:
         swept, _ = write_rows(folder, product, tables.keys(STEP, product.schema.names), runtime)
         recounted = [RULE] if demand or isinstance(sums, DecayedSums) else []
-        return swept.facts(product.sweeps.count, runtime.backend, more=recounted).stored()
+        return swept.facts(product.sweeps, runtime, more=recounted).stored()
 
     parameters = {"sources": product.sweeps.parameter, "thresholds": thresholds.tolist(), "sums": list(config.sums)}
     parameters |= {"direction": config.direction, "supply": config.supply, "demand": config.demand, **vars(decay_of(config))}
@@ -176,7 +176,7 @@ def tabulate_reached(edges: Folder, graph: Folder, config: IsochronesConfig, run
 
     def write(folder: Path) -> dict[str, Any]:
         swept = write_files(folder, product, tables.keys(VERTICES, product.schema.names), _SOURCES_PER_FILE, runtime)
-        return swept.facts(product.sweeps.count, runtime.backend).stored()
+        return swept.facts(product.sweeps, runtime).stored()
 
     parameters = {"sources": product.sweeps.parameter, "threshold": threshold, "direction": config.direction}
     parameters |= parameters_of(places)

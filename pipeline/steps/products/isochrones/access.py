@@ -100,7 +100,7 @@ def tabulate_access(edges: Folder, graph: Folder, config: IsochronesConfig, runt
             raise BadInput(graph.path, f"{STEP}: a sum exceeds the largest float64")
         _require_supply(product, demand, supply.of_sources(sources.ids), access, demanded)
         total.rows = _write(folder, graph, config, thresholds, access)
-        return total.facts(sweeps.count, runtime.backend, more=[RULE]).stored()
+        return total.facts(sweeps, runtime, more=[RULE]).stored()
 
     return make(runtime.work / STEP, STEP, {"graph": graph.digest, "isochrones": first.digest}, {}, write)
 

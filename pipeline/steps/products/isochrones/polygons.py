@@ -113,7 +113,7 @@ def tabulate_polygons(edges: Folder, graph: Folder, config: IsochronesConfig, ru
 
     def write(folder: Path) -> dict[str, Any]:
         swept = write_files(folder, product, tables.keys(STEP, product.schema.names), _SOURCES_PER_FILE, runtime)
-        return swept.facts(product.sweeps.count, runtime.backend).stored()
+        return swept.facts(product.sweeps, runtime).stored()
 
     parameters = {"sources": product.sweeps.parameter, "thresholds": thresholds.tolist()}
     parameters |= {"direction": config.direction, "buffer": config.buffer} | parameters_of(places)

@@ -101,7 +101,7 @@ def tabulate_matrix_zones(
             tables.write_rows(folder / FOLDER / tables.file_name(0), beside.schema, (), beside.to_batches())
         sweeps.require_same()
         rules = [OF_TREES, OF_ZONES, *zones.rules]
-        return total.facts(sweeps.count, runtime.backend, sweeps.every, rules).model_copy(update=zones.figures).stored()
+        return total.facts(sweeps, runtime, sweeps.every, rules).model_copy(update=zones.figures).stored()
 
     keys = {"sources": sweeps.parameter, "targets": Sweeps(graph, targets).parameter, "cutoff": options.cutoff}
     keys |= {"proof": options.proof, **parameters(options.zone, options.zone_weight, zones)}
