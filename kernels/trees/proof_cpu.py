@@ -8,7 +8,7 @@ import numpy as np
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from kernels.trees.constants import LANES
-from kernels.trees.vectors import any_unusual, examine, fill, transpose
+from kernels.trees.vectors import examine_row, transpose
 
 _ROUNDS = 64  # arcs of length zero in a row: longer paths of them are left to a search
 
@@ -40,14 +40,10 @@ def prove(
         end = min(begin + LANES, num_rows)
         for row in range(begin, end):
             place = (row - begin) * 2 * LANES
-            fill(tight, place, far)
-            fill(tight, place + LANES, far)
             join = joins is not None and joins[row]
-            for arc in range(offsets[row + 1], offsets[row], -1):  # backwards: the last tight arc has the smallest id
-                tail = tails[arc - 1]
-                examine(lengths, (tail * LANES, row * LANES, place), (weights[arc - 1], tail), tight, join)
-            entered = offsets[row] < offsets[row + 1] or _any_reached(lengths, row, far)
-            if entered and any_unusual(lengths, row * LANES, tight, place, far):
+            arcs = offsets[row], offsets[row + 1]
+            unusual = examine_row(lengths, (row * LANES, place), arcs, tails, weights, tight, join, far)
+            if unusual and (arcs[0] < arcs[1] or _any_reached(lengths, row, far)):
                 waits = _examine_lanes(into, far, lengths, row, tight[place : place + 2 * LANES], loose, waiting, waits)
         _write(lengths, (begin * LANES, LANES), far, numbers, distances, (begin, end))
         if predecessors is not None:

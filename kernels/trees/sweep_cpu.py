@@ -7,7 +7,7 @@ import numpy as np
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from kernels.trees.constants import LANES
-from kernels.trees.vectors import copy, fill, relax
+from kernels.trees.vectors import copy, fill, relax, relax_row
 
 
 @njit(cache=True, nogil=True)
@@ -64,8 +64,7 @@ def sweep_down(down: Any, chosen: Array | None, far: Any, lengths: Array, touche
         row = place if chosen is None else chosen[place]
         if not touched[row]:
             fill(lengths, row * LANES, far)
-        for arc in range(offsets[row], offsets[row + 1]):
-            relax(lengths, tails[arc] * LANES, row * LANES, weights[arc])
+        relax_row(lengths, row * LANES, (offsets[row], offsets[row + 1]), tails, weights)
 
 
 @njit(cache=True, nogil=True)
