@@ -19,9 +19,11 @@ from kernels.graph import Array, Graph, distance_dtype
 from kernels.trees.constants import GROUP, LANES
 from kernels.trees.sweeping import by_search, by_sweeps, lengths_fit
 
-# Trees of a batch. More are not faster: the system clears arrays of 32 MiB anew for each batch. On a GPU trees share the time
-# between two levels.
+# Trees of a batch. On a GPU they share the time between two levels.
 _MOST, _MOST_FLOATS, _MOST_ON_GPU = 256, 128, 1024
+# Bytes of an array that takes the memory of the batch before. The system clears larger ones anew, which can take as long as trees;
+# where those that run together need more, more trees than these share it out between the cores.
+_REUSED = 2**25 - 2**12
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,9 @@ def batch_size(graph: Graph, hierarchy: Hierarchy | None) -> int:
 def batch_on_cpu(num_vertices: int, swept: bool, floats: bool) -> int:
     """Number of trees that are solved at a time on a CPU: of a hierarchy if they are `swept`, with sums of floats or integers."""
     together = LANES * cores() if swept else 1
-    most = _MOST_FLOATS if floats else _MOST
-    return max(together, min(most, 2**30 // _bytes_of_tree(num_vertices)) // together * together)
+    fit = _REUSED // ((8 if floats else 4) * max(1, num_vertices))
+    fit = fit if fit >= together else 2**30 // _bytes_of_tree(num_vertices)
+    return max(together, min(_MOST_FLOATS if floats else _MOST, fit) // together * together)
 
 
 def _bytes_of_tree(num_vertices: int) -> int:
