@@ -8,14 +8,14 @@ import numpy as np
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from kernels.trees.constants import LANES
-from kernels.trees.vectors import examine_row, transpose
+from kernels.trees.vectors import copy, examine_row, transpose
 
 _ROUNDS = 64  # arcs of length zero in a row: longer paths of them are left to a search
 
 
 @njit(cache=True, nogil=True)
 def prove(
-    into: Any, sources: Array, far: Any, lengths: Array, numbers: Array, distances: Array, predecessors: Array | None,
+    into: Any, sources: Array, far: Any, lengths: Array, numbers: Array, distances: Array | None, predecessors: Array | None,
     joins: Array | None = None,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Prove lengths by the rules of `kernels.paths.certificate`, and write the trees.
@@ -25,7 +25,7 @@ def prove(
         sources ([k]): Rows of the sources of the first k lanes.
         lengths ([V * LANES]): In the order of rows.
         numbers (int64 [k]): Of the lanes' trees in `distances` and `predecessors`.
-        distances, predecessors ([n, V]): What is not reached gets UNREACHED and NO_ROW.
+        distances, predecessors ([n, V]), if they are wanted: What is not reached gets UNREACHED and NO_ROW.
         joins (bool [V]): As `kernels.trees.swept.joins`, if there are some.
 
     Returns whether each lane has a loose arc or a value that is no length, and its number of reached rows (int64) whose path to
@@ -45,7 +45,8 @@ def prove(
             unusual = examine_row(lengths, (row * LANES, place), arcs, tails, weights, tight, join, far)
             if unusual and (arcs[0] < arcs[1] or _any_reached(lengths, row, far)):
                 waits = _examine_lanes(into, far, lengths, row, tight[place : place + 2 * LANES], loose, waiting, waits)
-        _write(lengths, (begin * LANES, LANES), far, numbers, distances, (begin, end))
+        if distances is not None:
+            _write(lengths, (begin * LANES, LANES), far, numbers, distances, (begin, end))
         if predecessors is not None:
             _write(tight, (0, 2 * LANES), far, numbers, predecessors, (begin, end))
     for lane in range(len(sources)):
@@ -120,6 +121,17 @@ def _follow_zero_steps(into: Any, lane: int, rows: Array, lengths: Array, marked
                     predecessors[row] = nearest[place]
     marked[rows[:left]] = False
     return left
+
+
+@njit(cache=True, nogil=True)
+def write_some(lengths: Array, rows: Array, far: Any, numbers: Array, distances: Array) -> None:
+    """Write the lengths of `rows` [T] as `prove` writes all, to `distances` [n, T]."""
+    some = np.empty(LANES * LANES, lengths.dtype)
+    for begin in range(0, len(rows), LANES):
+        end = min(begin + LANES, len(rows))
+        for place in range(begin, end):
+            copy(some, (place - begin) * LANES, lengths, rows[place] * LANES)
+        _write(some, (0, LANES), far, numbers, distances, (begin, end))
 
 
 @njit(cache=True, nogil=True)

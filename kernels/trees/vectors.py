@@ -213,7 +213,7 @@ class _Vectors:
         )
         with cgutils.for_range(builder, builder.sub(end, begin)) as loop:
             arc = builder.sub(builder.sub(end, loop.index), ir.Constant(end.type, 1))
-            yield tuple(  # type: ignore[misc]
+            yield tuple(
                 builder.load(cgutils.get_item_pointer(self._context, builder, kind, view, [arc], wraparound=False))
                 for kind, view in (tails, weights)
             )
