@@ -7,7 +7,7 @@ import numpy as np
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from kernels.trees.constants import LANES
-from kernels.trees.vectors import copy, fill, relax, relax_row
+from kernels.trees.vectors import copy, fill, relax
 
 
 @njit(cache=True, nogil=True)
@@ -64,7 +64,8 @@ def sweep_down(down: Any, chosen: Array | None, far: Any, lengths: Array, touche
         row = place if chosen is None else chosen[place]
         if not touched[row]:
             fill(lengths, row * LANES, far)
-        relax_row(lengths, row * LANES, (offsets[row], offsets[row + 1]), tails, weights)
+        for arc in range(offsets[row], offsets[row + 1]):
+            relax(lengths, tails[arc] * LANES, row * LANES, weights[arc])
 
 
 @njit(cache=True, nogil=True)

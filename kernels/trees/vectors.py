@@ -70,23 +70,6 @@ def fill(context: Any, target: Any, place: Any, value: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def relax_row(context: Any, lengths: Any, place: Any, arcs: Any, tails: Any, weights: Any) -> Any:
-    """Lower the lengths at `place` by the arcs from `arcs[0]` to `arcs[1]`: to those of its tail's vector plus its weight."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        at = _Vectors(context, builder, signature.args[0], arguments[0])
-        end = at.pointer(arguments[1])
-        best = at.kept(at.load(end))
-        with at.backwards(signature, arguments) as (tail, weight):
-            total = at.add(at.load(at.pointer(at.place(tail))), at.splat(weight))
-            builder.store(at.least(total, builder.load(best)), best)
-        at.store(builder.load(best), end)
-        return context.get_dummy_value()
-
-    return types.void(lengths, types.intp, types.UniTuple(types.intp, 2), tails, weights), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
 def examine_row(
     context: Any, lengths: Any, places: Any, arcs: Any, tails: Any, weights: Any, given: Any, join: Any, far: Any
 ) -> Any:
@@ -204,7 +187,7 @@ class _Vectors:
 
     @contextmanager
     def backwards(self, signature: Any, arguments: Any) -> Iterator[tuple[Any, Any]]:
-        """A loop over arcs, the last one first: its tail and weight, by arguments 2 to 4 of `relax_row` and `examine_row`."""
+        """A loop over arcs, the last one first: its tail and weight, by arguments 2 to 4 of `examine_row`."""
         builder = self._builder
         begin, end = (builder.extract_value(arguments[2], part) for part in range(2))
         tails, weights = (
