@@ -103,9 +103,9 @@ def transposed(side: CoreArcs) -> CoreArcs:
     """The arcs by their other ends."""
     offsets = offsets_of(side.heads, len(side.offsets) - 1)
     if not is_cupy_array(offsets):
-        from kernels.hierarchy.cpu import transpose
+        from kernels.hierarchy.transposing import transpose
 
-        return transpose(side, offsets)
+        return CoreArcs(*transpose(side, offsets))
     order = stable_order(side.heads)
     return CoreArcs(offsets, tails_of(side)[order], side.weights[order], side.via[order])
 

@@ -51,24 +51,6 @@ def contract(core: Core, chosen: Array, settle: int) -> CoreArcs:
     return made
 
 
-def transpose(side: CoreArcs, offsets: Array) -> CoreArcs:
-    """The arcs by their other ends, of which each has those from `offsets` on; there the tails ascend."""
-    made = CoreArcs(offsets, *(np.empty_like(array) for array in side[1:]))
-    _transpose(*side, offsets[:-1].copy(), *made[1:])
-    return made
-
-
-@njit(cache=True, **UNCOUNTED)
-def _transpose(
-    offsets: Array, heads: Array, weights: Array, via: Array, free: Array, tails: Array, new_weights: Array, new_via: Array
-) -> None:  # fmt: skip
-    for tail in range(len(free)):
-        for arc in range(offsets[tail], offsets[tail + 1]):
-            place = free[heads[arc]]
-            free[heads[arc]] += 1
-            tails[place], new_weights[place], new_via[place] = tail, weights[arc], via[arc]
-
-
 @njit(cache=True, **UNCOUNTED)
 def _choose(out: Any, into: Any, keys: Array, chosen: Array, begin: int, end: int) -> None:
     for row in range(begin, end):

@@ -32,7 +32,8 @@ def prove(
     the source the proof has not found, which is 0 if the lane is proved; both [LANES].
     """
     offsets, tails, weights = into
-    tight = np.empty(2 * LANES * LANES, lengths.dtype)
+    beyond = 2 * LANES * LANES  # where a vector of `far` stays
+    tight = np.full(beyond + LANES, far, lengths.dtype)
     loose, open_rows = np.zeros(LANES, np.bool_), np.zeros(LANES, np.int64)
     num_rows, waits = len(offsets) - 1, 0
     waiting = np.empty(num_rows * LANES, np.int64)  # pages that are not used cost nothing
@@ -40,10 +41,9 @@ def prove(
         end = min(begin + LANES, num_rows)
         for row in range(begin, end):
             place = (row - begin) * 2 * LANES
-            join = joins is not None and joins[row]
-            arcs = offsets[row], offsets[row + 1]
-            unusual = examine_row(lengths, (row * LANES, place), arcs, tails, weights, tight, join, far)
-            if unusual and (arcs[0] < arcs[1] or _any_reached(lengths, row, far)):
+            first, last, join = np.intp(offsets[row]), np.intp(offsets[row + 1]), np.intp(joins is not None and joins[row])
+            unusual = examine_row(lengths, (row * LANES, place, first, last, join, beyond), tails, weights, tight)
+            if unusual and (first < last or _any_reached(lengths, row, far)):
                 waits = _examine_lanes(into, far, lengths, row, tight[place : place + 2 * LANES], loose, waiting, waits)
         if distances is not None:
             _write(lengths, (begin * LANES, LANES), far, numbers, distances, (begin, end))

@@ -70,27 +70,30 @@ def fill(context: Any, target: Any, place: Any, value: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def examine_row(
-    context: Any, lengths: Any, places: Any, arcs: Any, tails: Any, weights: Any, given: Any, join: Any, far: Any
-) -> Any:
-    """Examine a row, with the lengths at `places[0]`, by its arcs from `arcs[0]` to `arcs[1]`.
+def examine_row(context: Any, lengths: Any, places: Any, tails: Any, weights: Any, given: Any) -> Any:
+    """Examine a row, with the lengths at `places[0]`, by its arcs from `places[2]` to `places[3]`; `places[4]` is 1 for a join.
 
     `given`, of the lengths' type, gets at `places[1]` the tails of the first tight arcs from nearer rows, or equally near ones if
-    the row is a `join`, or `far`; and behind them the least lengths that arcs give, or `far`.
+    the row is a join, or `far`; and behind them the least lengths that arcs give, or `far`; `far` stands at
+    `places[5]`.
 
     Returns whether the row in a tree has a loose arc, no tail, no length, or none that is one. The bits of lengths order as
     lengths do; those of NaN, of what is negative, and of -0.0 are beyond those of `far`.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        at, to = (_Vectors(context, builder, signature.args[side], arguments[side]) for side in (0, 5))
-        row, place = (builder.extract_value(arguments[1], part) for part in range(2))
-        own, none = at.load(at.pointer(row)), at.splat(arguments[7])
+        at, to = (_Vectors(context, builder, signature.args[side], arguments[side]) for side in (0, 4))
+        row, place, begin, end, join, beyond = (builder.extract_value(arguments[1], part) for part in range(6))
+        own, none = at.load(at.pointer(row)), to.load(to.pointer(beyond))
+        join = builder.trunc(join, ir.IntType(1))
         first, least = at.kept(none), at.kept(none)
-        with at.backwards(signature, arguments) as (tail, weight):  # the last one that is seen is the first
+        with at.backwards((begin, end), signature.args[2:4], arguments[2:4]) as (
+            tail,
+            weight,
+        ):  # the last one that is seen is the first
             near = at.load(at.pointer(at.place(tail)))
             total = at.add(near, at.splat(weight))
-            nearer = builder.select(arguments[6], at.compare("<=", near, own), at.compare("<", near, own))
+            nearer = builder.select(join, at.compare("<=", near, own), at.compare("<", near, own))
             tight = builder.and_(nearer, at.compare("==", total, own))
             builder.store(at.least(total, builder.load(least)), least)
             builder.store(builder.select(tight, at.splat(at.from_index(tail)), builder.load(first)), first)
@@ -101,8 +104,7 @@ def examine_row(
         unusual = builder.or_(unusual, at.compare("==", own, none))
         return at.any(builder.or_(unusual, builder.icmp_unsigned(">", at.bits(own), at.bits(none))))
 
-    pair = types.UniTuple(types.intp, 2)
-    return types.boolean(lengths, pair, pair, tails, weights, given, types.boolean, lengths.dtype), generate
+    return types.boolean(lengths, types.UniTuple(types.intp, 6), tails, weights, given), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -186,19 +188,15 @@ class _Vectors:
         return variable
 
     @contextmanager
-    def backwards(self, signature: Any, arguments: Any) -> Iterator[tuple[Any, Any]]:
-        """A loop over arcs, the last one first: its tail and weight, by arguments 2 to 4 of `examine_row`."""
-        builder = self._builder
-        begin, end = (builder.extract_value(arguments[2], part) for part in range(2))
-        tails, weights = (
-            (signature.args[side], self._context.make_array(signature.args[side])(self._context, builder, arguments[side]))
-            for side in (3, 4)
-        )
+    def backwards(self, arcs: tuple[Any, Any], kinds: Any, sides: Any) -> Iterator[tuple[Any, Any]]:
+        """A loop over arcs from the last one to the first: its tail and weight, of two arrays `sides` of types `kinds`."""
+        builder, (begin, end) = self._builder, arcs
+        views = [self._context.make_array(kind)(self._context, builder, side) for kind, side in zip(kinds, sides, strict=True)]
         with cgutils.for_range(builder, builder.sub(end, begin)) as loop:
             arc = builder.sub(builder.sub(end, loop.index), ir.Constant(end.type, 1))
             yield tuple(
                 builder.load(cgutils.get_item_pointer(self._context, builder, kind, view, [arc], wraparound=False))
-                for kind, view in (tails, weights)
+                for kind, view in zip(kinds, views, strict=True)
             )
 
     def place(self, index: Any) -> Any:
