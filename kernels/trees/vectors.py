@@ -74,7 +74,7 @@ def examine_row(context: Any, lengths: Any, places: Any, tails: Any, weights: An
     """Examine a row, with the lengths at `places[0]`, by its arcs from `places[2]` to `places[3]`; `places[4]` is 1 for a join.
 
     `given`, of the lengths' type, gets at `places[1]` the tails of the first tight arcs from nearer rows, or equally near ones if
-    the row is a join, or `far`; and behind them the least lengths that arcs give, or `far`; `far` stands at
+    the row is a join, or `far`; and behind them the least lengths that arcs give, or `far`, which stands at
     `places[5]`.
 
     Returns whether the row in a tree has a loose arc, no tail, no length, or none that is one. The bits of lengths order as
@@ -87,10 +87,8 @@ def examine_row(context: Any, lengths: Any, places: Any, tails: Any, weights: An
         own, none = at.load(at.pointer(row)), to.load(to.pointer(beyond))
         join = builder.trunc(join, ir.IntType(1))
         first, least = at.kept(none), at.kept(none)
-        with at.backwards((begin, end), signature.args[2:4], arguments[2:4]) as (
-            tail,
-            weight,
-        ):  # the last one that is seen is the first
+        # The last arc that is seen is the first one.
+        with at.backwards((begin, end), signature.args[2:4], arguments[2:4]) as (tail, weight):
             near = at.load(at.pointer(at.place(tail)))
             total = at.add(near, at.splat(weight))
             nearer = builder.select(join, at.compare("<=", near, own), at.compare("<", near, own))
