@@ -101,8 +101,12 @@ def stable_order(keys: Array) -> Array:
 
 def transposed(side: CoreArcs) -> CoreArcs:
     """The arcs by their other ends."""
-    order = stable_order(side.heads)
     offsets = offsets_of(side.heads, len(side.offsets) - 1)
+    if not is_cupy_array(offsets):
+        from kernels.hierarchy.transposing import transpose
+
+        return CoreArcs(*transpose(side, offsets))
+    order = stable_order(side.heads)
     return CoreArcs(offsets, tails_of(side)[order], side.weights[order], side.via[order])
 
 

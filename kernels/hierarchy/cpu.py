@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cpu.compiled import njit
+from kernels.cpu.compiled import UNCOUNTED, njit
 from kernels.cpu.parallel import over_items, ranges_of_rows
 from kernels.graph import Array
 from kernels.hierarchy.constants import ENTRIES
@@ -51,7 +51,7 @@ def contract(core: Core, chosen: Array, settle: int) -> CoreArcs:
     return made
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _choose(out: Any, into: Any, keys: Array, chosen: Array, begin: int, end: int) -> None:
     for row in range(begin, end):
         least = True
@@ -61,7 +61,7 @@ def _choose(out: Any, into: Any, keys: Array, chosen: Array, begin: int, end: in
         chosen[row] = least
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _raise(out: Any, into: Any, chosen: Array, old: Array, touched: Array, levels: Array, begin: int, end: int) -> None:
     """Put every vertex above its chosen neighbours."""
     for row in range(begin, end):
@@ -72,7 +72,7 @@ def _raise(out: Any, into: Any, chosen: Array, old: Array, touched: Array, level
                     levels[row] = max(levels[row], old[heads[arc]] + 1)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _most(offsets: Array, heads: Array, chosen: Array, most: Array, begin: int, end: int) -> None:
     """How many arcs each row has at most after the round: entry row + 1 of `most`."""
     for row in range(begin, end):
@@ -92,7 +92,16 @@ def _contract(
     most = 0
     for row in range(begin, end):
         most = max(most, starts[row + 1] - starts[row])
-    table, used, middles, heap = tables(most + ENTRIES * settle, weights)
+    core, made = (offsets, heads, weights, via), (starts, new_heads, new_weights, new_via)
+    _contract_rows(core, rows, chosen, settle, far, made, counts, (begin, end), tables(most + ENTRIES * settle, weights))
+
+
+@njit(cache=True, **UNCOUNTED)
+def _contract_rows(
+    core: Any, rows: Array, chosen: Array, settle: int, far: Any, new: Any, counts: Array, part: Any, arrays: Any
+) -> None:  # fmt: skip
+    (offsets, heads, weights, via), (starts, new_heads, new_weights, new_via), (begin, end) = core, new, part
+    table, used, middles, heap = arrays
     keys, lengths, through = table
     for row in range(begin, end):
         made = starts[row]
@@ -117,7 +126,7 @@ def _contract(
         counts[row] = made - starts[row]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _enter_paths(
     offsets: Array, heads: Array, weights: Array, chosen: Array, row: int, far: Any, table: Any, used: Array, middles: Array
 ) -> int:  # fmt: skip
@@ -142,7 +151,7 @@ def _enter_paths(
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _mirror(starts: Array, heads: Array, counts: Array, mirrored: Array, kept: Array, begin: int, end: int) -> None:
     """Whether the other end of each arc has kept it, too: a witness from one side is one from the other."""
     for row in range(begin, end):
@@ -155,7 +164,7 @@ def _mirror(starts: Array, heads: Array, counts: Array, mirrored: Array, kept: A
                     break
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _compress(
     starts: Array, heads: Array, weights: Array, via: Array, counts: Array, mirrored: Array, offsets: Array, new_heads: Array,
     new_weights: Array, new_via: Array, begin: int, end: int,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cpu.compiled import njit
+from kernels.cpu.compiled import UNCOUNTED, njit
 from kernels.cpu.parallel import over_items, ranges
 from kernels.graph import Array
 from kernels.hierarchy.constants import ENTRIES, NONE, OWN
@@ -34,11 +34,19 @@ def _count(
     most = 0
     for number in range(begin, end):
         most = max(most, offsets[rows[number] + 1] - offsets[rows[number]])
-    table, used, begins, heap = tables(most + ENTRIES * settle, weights)
+    _search(offsets, heads, weights, rows[begin:end], settle, far, per_arc, tables(most + ENTRIES * settle, weights))
+
+
+@njit(cache=True, **UNCOUNTED)
+def _search(
+    offsets: Array, heads: Array, weights: Array, rows: Array, settle: int, far: Any, per_arc: Array, arrays: Any
+) -> None:  # fmt: skip
+    """Search from rows; `arrays` are `tables` for the largest of them."""
+    table, used, begins, heap = arrays
     keys, lengths, _ = table
     places, spots = heap
-    for number in range(begin, end):
-        row, count, left = rows[number], 0, settle
+    for row in rows:
+        count, left = 0, settle
         arcs = offsets[row + 1] - offsets[row]
         counts = per_arc[offsets[row] : offsets[row + 1]]
         for arc in range(arcs):
@@ -64,7 +72,7 @@ def _count(
             keys[used[entry]] = -1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _relax(
     offsets: Array, heads: Array, weights: Array, row: int, place: int, limit: int, far: Any, table: Any, used: Array, count: int,
     begins: Array, heap: Any, size: int, counts: Array,

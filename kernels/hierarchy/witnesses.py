@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cpu.compiled import njit
+from kernels.cpu.compiled import UNCOUNTED, njit
 from kernels.graph import Array
 
 _HASH = 0x9E3779B1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def slot(keys: Array, key: int) -> int:
     """The place of `key` in a table, or the empty place where it belongs."""
     mask = len(keys) - 1
@@ -24,7 +24,7 @@ def slot(keys: Array, key: int) -> int:
     return place
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def raise_entry(table: Any, heap: Any, spot: int) -> None:
     """Move an entry of a heap up to where it belongs."""
     keys, lengths, _ = table
@@ -39,7 +39,7 @@ def raise_entry(table: Any, heap: Any, spot: int) -> None:
     places[spot], spots[place] = place, spot
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def pop(table: Any, heap: Any, size: int) -> int:
     """Remove the first entry, and return its place; `size` is the number of those that stay."""
     keys, lengths, _ = table
@@ -72,7 +72,7 @@ def tables(size: int, weights: Array) -> Any:
     return table, np.empty(size, np.int32), np.empty(places, np.int32), heap
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def enter(table: Any, used: Array, count: int, key: int, far: Any) -> Any:
     """The place of a vertex, which is entered if it is new, and the number of entries."""
     keys, lengths, through = table
@@ -83,7 +83,7 @@ def enter(table: Any, used: Array, count: int, key: int, far: Any) -> Any:
     return place, count
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def witnesses(
     offsets: Array, heads: Array, weights: Array, chosen: Array, avoid: int, settle: int, most: int, far: Any,
     table: Any, used: Array, count: int, heap: Any,

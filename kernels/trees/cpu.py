@@ -18,13 +18,18 @@ _SHARE = 4 * LANES
 _LENGTHS: dict[str, tuple[Any, Any]] = {"i4": (np.uint32, 2**31 - 1), "i8": (np.uint64, 2**63), "f8": (np.float64, np.inf)}
 
 
-def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], predecessors: bool) -> SweptTrees:
-    """Sweep the trees from `rows` [k] with sums of this type, and prove them: see `kernels.trees.swept.SweptTrees`."""
-    from kernels.trees.proof_cpu import prove
+def solve(
+    graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], predecessors: bool, to: Array | None = None
+) -> SweptTrees:
+    """Sweep the trees from `rows` [k] with sums of this type, and prove them: see `kernels.trees.swept.SweptTrees`.
 
-    shape = len(rows), graph.num_vertices
-    distances = np.empty(shape, sums)
-    stated = np.empty(shape, graph.rows_by_id.dtype) if predecessors else None
+    Distances are those of all rows, or of the rows `to` [T].
+    """
+    from kernels.trees.proof_cpu import prove, write_some
+
+    distances = np.empty((len(rows), graph.num_vertices if to is None else len(to)), sums)
+    stated = np.empty((len(rows), graph.num_vertices), graph.rows_by_id.dtype) if predecessors else None
+    every = distances if to is None else None
     loose, waiting = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.int64)
     into = graph.derived.get((solve, sums), lambda: _arcs(graph.into, graph.into.indices, sums))
     joined = graph.derived.get(joins, lambda: joins(graph))
@@ -38,7 +43,9 @@ def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], 
         lengths = sweep.by_row()
         if not hierarchy.exact:
             sweep.add_outwards(graph, rows[numbers], rows[order[begin // _SHARE * _SHARE]])
-        proved = prove(into, frozen(rows[numbers]), sweep.far, lengths, frozen(numbers), distances, stated, joined)
+        proved = prove(into, frozen(rows[numbers]), sweep.far, lengths, frozen(numbers), every, stated, joined)
+        if to is not None:
+            write_some(lengths, frozen(to), sweep.far, frozen(numbers), distances)
         loose[numbers], waiting[numbers] = (of_lanes[: len(numbers)] for of_lanes in proved)
         sweep.release()
 

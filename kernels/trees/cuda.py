@@ -17,8 +17,15 @@ from kernels.trees.swept import SweptTrees, joins
 _SWEEP, _OUTWARDS, _PROOF = "trees/sweep.cu", "trees/outwards.cu", "trees/proof.cu"
 
 
-def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], predecessors: bool) -> SweptTrees:
+def solve(
+    graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], predecessors: bool, to: Array | None = None
+) -> SweptTrees:
     """As `kernels.trees.cpu.solve`."""
+    swept = _solve(graph, hierarchy, rows, sums, predecessors)
+    return swept if to is None else swept._replace(distances=swept.distances[:, to])
+
+
+def _solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], predecessors: bool) -> SweptTrees:
     lengths = _sweep(hierarchy, rows, sums, None)
     if not hierarchy.exact:
         _add_outwards(graph, hierarchy, rows, lengths, sums)
@@ -40,7 +47,7 @@ def _prove(
     distances = cupy.empty((count, num_rows), sums)
     stated = cupy.empty((count, num_rows), rows.dtype) if predecessors else None
     loose, first = cupy.zeros(groups * GROUP, np.uint32), cupy.zeros(groups * GROUP, np.uint64)
-    places = hierarchy.derived.get(solve, lambda: hierarchy.positions[into.indices])
+    places = hierarchy.derived.get(_solve, lambda: hierarchy.positions[into.indices])
     joined = pointer(graph.derived.get(joins, lambda: joins(graph)))
     arcs = into.offsets, into.indices, places, pointer(into.weights), hierarchy.positions, joined, np.int64(num_rows)
     results = lengths, distances, pointer(stated), loose, first

@@ -8,14 +8,14 @@ import numpy as np
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from kernels.trees.constants import LANES
-from kernels.trees.vectors import any_unusual, examine, fill, transpose
+from kernels.trees.vectors import copy, examine_row, transpose
 
 _ROUNDS = 64  # arcs of length zero in a row: longer paths of them are left to a search
 
 
 @njit(cache=True, nogil=True)
 def prove(
-    into: Any, sources: Array, far: Any, lengths: Array, numbers: Array, distances: Array, predecessors: Array | None,
+    into: Any, sources: Array, far: Any, lengths: Array, numbers: Array, distances: Array | None, predecessors: Array | None,
     joins: Array | None = None,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Prove lengths by the rules of `kernels.paths.certificate`, and write the trees.
@@ -25,14 +25,15 @@ def prove(
         sources ([k]): Rows of the sources of the first k lanes.
         lengths ([V * LANES]): In the order of rows.
         numbers (int64 [k]): Of the lanes' trees in `distances` and `predecessors`.
-        distances, predecessors ([n, V]): What is not reached gets UNREACHED and NO_ROW.
+        distances, predecessors ([n, V]), if they are wanted: What is not reached gets UNREACHED and NO_ROW.
         joins (bool [V]): As `kernels.trees.swept.joins`, if there are some.
 
     Returns whether each lane has a loose arc or a value that is no length, and its number of reached rows (int64) whose path to
     the source the proof has not found, which is 0 if the lane is proved; both [LANES].
     """
     offsets, tails, weights = into
-    tight = np.empty(2 * LANES * LANES, lengths.dtype)
+    beyond = 2 * LANES * LANES  # where a vector of `far` stays
+    tight = np.full(beyond + LANES, far, lengths.dtype)
     loose, open_rows = np.zeros(LANES, np.bool_), np.zeros(LANES, np.int64)
     num_rows, waits = len(offsets) - 1, 0
     waiting = np.empty(num_rows * LANES, np.int64)  # pages that are not used cost nothing
@@ -40,16 +41,12 @@ def prove(
         end = min(begin + LANES, num_rows)
         for row in range(begin, end):
             place = (row - begin) * 2 * LANES
-            fill(tight, place, far)
-            fill(tight, place + LANES, far)
-            join = joins is not None and joins[row]
-            for arc in range(offsets[row + 1], offsets[row], -1):  # backwards: the last tight arc has the smallest id
-                tail = tails[arc - 1]
-                examine(lengths, (tail * LANES, row * LANES, place), (weights[arc - 1], tail), tight, join)
-            entered = offsets[row] < offsets[row + 1] or _any_reached(lengths, row, far)
-            if entered and any_unusual(lengths, row * LANES, tight, place, far):
+            first, last, join = np.intp(offsets[row]), np.intp(offsets[row + 1]), np.intp(joins is not None and joins[row])
+            unusual = examine_row(lengths, (row * LANES, place, first, last, join, beyond), tails, weights, tight)
+            if unusual and (first < last or _any_reached(lengths, row, far)):
                 waits = _examine_lanes(into, far, lengths, row, tight[place : place + 2 * LANES], loose, waiting, waits)
-        _write(lengths, (begin * LANES, LANES), far, numbers, distances, (begin, end))
+        if distances is not None:
+            _write(lengths, (begin * LANES, LANES), far, numbers, distances, (begin, end))
         if predecessors is not None:
             _write(tight, (0, 2 * LANES), far, numbers, predecessors, (begin, end))
     for lane in range(len(sources)):
@@ -124,6 +121,17 @@ def _follow_zero_steps(into: Any, lane: int, rows: Array, lengths: Array, marked
                     predecessors[row] = nearest[place]
     marked[rows[:left]] = False
     return left
+
+
+@njit(cache=True, nogil=True)
+def write_some(lengths: Array, rows: Array, far: Any, numbers: Array, distances: Array) -> None:
+    """Write the lengths of `rows` [T] as `prove` writes all, to `distances` [n, T]."""
+    some = np.empty(LANES * LANES, lengths.dtype)
+    for begin in range(0, len(rows), LANES):
+        end = min(begin + LANES, len(rows))
+        for place in range(begin, end):
+            copy(some, (place - begin) * LANES, lengths, rows[place] * LANES)
+        _write(some, (0, LANES), far, numbers, distances, (begin, end))
 
 
 @njit(cache=True, nogil=True)

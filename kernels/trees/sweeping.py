@@ -31,20 +31,21 @@ def lengths_fit(graph: Graph) -> bool:
     return not is_cupy(graph) or fitting(8 * (GROUP + 3) * graph.num_vertices) > 0
 
 
-def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: bool) -> SweptTrees:
-    """Sweep the trees from `rows`, prove them, and complete those that are not proved yet."""
+def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: bool, to: Array | None = None) -> SweptTrees:
+    """Sweep the trees from `rows`, prove them, and complete those that are not proved yet; distances are those of rows `to`."""
     weights = graph.out.weights
     kind = np.dtype(np.int32) if distance_dtype(weights).kind == "i" else distance_dtype(weights)
     sums = hierarchy.derived.get(by_sweeps, lambda: kind)
-    swept: SweptTrees = backend_of(graph).solve(graph, hierarchy, rows, sums, predecessors)
+    swept: SweptTrees = backend_of(graph).solve(graph, hierarchy, rows, sums, predecessors, to)
     if sums == np.int32 and swept.loose.any():  # a sum did not fit
         hierarchy.derived.put(by_sweeps, np.dtype(np.int64))
-        return by_sweeps(graph, hierarchy, rows, predecessors)
+        return by_sweeps(graph, hierarchy, rows, predecessors, to)
     for lane in np.flatnonzero(swept.loose | swept.waiting).tolist():
         paths = by_search(graph, int(rows[lane]))
-        if _differ(paths.distance, swept.distances[lane], hierarchy.exact).any():
+        right = paths.distance if to is None else paths.distance[to]
+        if _differ(right, swept.distances[lane], hierarchy.exact).any():
             raise Broken(f"tree from vertex {name_of(graph, int(rows[lane]))}: the hierarchy is not that of the graph")
-        swept.distances[lane] = paths.distance
+        swept.distances[lane] = right
         if swept.predecessors is not None:
             swept.predecessors[lane] = paths.predecessor
     return swept

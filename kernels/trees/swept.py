@@ -10,7 +10,7 @@ from kernels.graph import Array, Graph
 class SweptTrees(NamedTuple):
     """Trees from k sources, and what their proof found; on the graph's backend, but for the last two."""
 
-    distances: Array  # int32, int64 or float64 [k, V]
+    distances: Array  # int32, int64 or float64 [k, V], or [k, T] to T rows only
     predecessors: Array | None  # index width [k, V]
     # bool [k]: an arc shortens a path or leads out of what is reached, the source is not at distance 0, or a value is no length
     loose: Array

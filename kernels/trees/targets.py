@@ -43,8 +43,7 @@ class Targets:
         Raises as `kernels.trees.trees`.
         """
         rows = require_rows(self._graph, np.asarray(sources))
-        sample = trees(self._graph, rows[:1] if self._restricted else rows, self._hierarchy)
-        proved = sample.distances[:, self._there]
+        proved = trees(self._graph, rows[:1] if self._restricted else rows, self._hierarchy, to=self._there).distances
         if not self._restricted:
             return proved
         kind = distance_dtype(self._graph.out.weights)

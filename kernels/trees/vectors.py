@@ -4,6 +4,8 @@ Numba leaves these loops scalar, because it unrolls a loop of constant length be
 dimension, and places in them count entries: a vector is the `LANES` entries from a place on.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
@@ -68,47 +70,39 @@ def fill(context: Any, target: Any, place: Any, value: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def examine(context: Any, lengths: Any, places: Any, arc: Any, given: Any, join: Any) -> Any:
-    """Take an arc into account, its weight and tail, from the lengths at `places[0]` to those at `places[1]`.
+def examine_row(context: Any, lengths: Any, places: Any, tails: Any, weights: Any, given: Any) -> Any:
+    """Examine a row, with the lengths at `places[0]`, by its arcs from `places[2]` to `places[3]`; `places[4]` is 1 for a join.
 
-    `given` has at `places[2]` the tails of tight arcs from nearer rows, or equally near ones if the row is a `join`, of which the
-    last one stays, and behind them the least lengths that arcs give. `arc` and `given` have the lengths' type.
+    `given`, of the lengths' type, gets at `places[1]` the tails of the first tight arcs from nearer rows, or equally near ones if
+    the row is a join, or `far`; and behind them the least lengths that arcs give, or `far`, which stands at
+    `places[5]`.
+
+    Returns whether the row in a tree has a loose arc, no tail, no length, or none that is one. The bits of lengths order as
+    lengths do; those of NaN, of what is negative, and of -0.0 are beyond those of `far`.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        at, kept = (_Vectors(context, builder, signature.args[side], arguments[side]) for side in (0, 3))
-        near, row, place = (builder.extract_value(arguments[1], part) for part in range(3))
-        begin, end = at.load(at.pointer(near)), at.load(at.pointer(row))
-        weight, tail = (builder.extract_value(arguments[2], part) for part in range(2))
-        nearest, least = kept.pointer(place), kept.pointer(place, LANES)
-        total = at.add(begin, at.splat(weight))
-        nearer = builder.select(arguments[4], at.compare("<=", begin, end), at.compare("<", begin, end))
-        given = builder.and_(nearer, at.compare("==", total, end))
-        at.store(at.least(total, at.load(least)), least)
-        at.store(builder.select(given, at.splat(tail), at.load(nearest)), nearest)
-        return context.get_dummy_value()
-
-    kind = lengths.dtype
-    return types.void(lengths, types.UniTuple(types.intp, 3), types.UniTuple(kind, 2), given, types.boolean), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def any_unusual(context: Any, lengths: Any, row: Any, given: Any, place: Any, far: Any) -> Any:
-    """Whether `row` in a tree has a loose arc, no tail (`far`), no length (`far`), or none that is one, by what `examine` found.
-
-    The bits of lengths order as lengths do; those of NaN, of what is negative, and of -0.0 are beyond those of `far`.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        at, kept = (_Vectors(context, builder, signature.args[side], arguments[side]) for side in (0, 2))
-        own, none = at.load(at.pointer(arguments[1])), at.splat(arguments[4])
-        nearest, least = kept.load(kept.pointer(arguments[3])), kept.load(kept.pointer(arguments[3], LANES))
-        unusual = builder.or_(at.compare("<", least, own), at.compare("==", nearest, none))
+        at, to = (_Vectors(context, builder, signature.args[side], arguments[side]) for side in (0, 4))
+        row, place, begin, end, join, beyond = (builder.extract_value(arguments[1], part) for part in range(6))
+        own, none = at.load(at.pointer(row)), to.load(to.pointer(beyond))
+        join = builder.trunc(join, ir.IntType(1))
+        first, least = at.kept(none), at.kept(none)
+        # The last arc that is seen is the first one.
+        with at.backwards((begin, end), signature.args[2:4], arguments[2:4]) as (tail, weight):
+            near = at.load(at.pointer(at.place(tail)))
+            total = at.add(near, at.splat(weight))
+            nearer = builder.select(join, at.compare("<=", near, own), at.compare("<", near, own))
+            tight = builder.and_(nearer, at.compare("==", total, own))
+            builder.store(at.least(total, builder.load(least)), least)
+            builder.store(builder.select(tight, at.splat(at.from_index(tail)), builder.load(first)), first)
+        tails_found, shortest = builder.load(first), builder.load(least)
+        to.store(tails_found, to.pointer(place))
+        to.store(shortest, to.pointer(place, LANES))
+        unusual = builder.or_(at.compare("<", shortest, own), at.compare("==", tails_found, none))
         unusual = builder.or_(unusual, at.compare("==", own, none))
-        unusual = builder.or_(unusual, builder.icmp_unsigned(">", at.bits(own), at.bits(none)))
-        return at.any(unusual)
+        return at.any(builder.or_(unusual, builder.icmp_unsigned(">", at.bits(own), at.bits(none))))
 
-    return types.boolean(lengths, types.intp, given, types.intp, lengths.dtype), generate
+    return types.boolean(lengths, types.UniTuple(types.intp, 6), tails, weights, given), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -184,6 +178,38 @@ class _Vectors:
 
     def number(self, value: int) -> Any:
         return ir.Constant(self._vector.element, value)
+
+    def kept(self, vector: Any) -> Any:
+        """A pointer to a vector that a loop changes, which compilers keep in registers."""
+        variable = cgutils.alloca_once(self._builder, self._vector)
+        self._builder.store(vector, variable)
+        return variable
+
+    @contextmanager
+    def backwards(self, arcs: tuple[Any, Any], kinds: Any, sides: Any) -> Iterator[tuple[Any, Any]]:
+        """A loop over arcs from the last one to the first: its tail and weight, of two arrays `sides` of types `kinds`."""
+        builder, (begin, end) = self._builder, arcs
+        views = [self._context.make_array(kind)(self._context, builder, side) for kind, side in zip(kinds, sides, strict=True)]
+        with cgutils.for_range(builder, builder.sub(end, begin)) as loop:
+            arc = builder.sub(builder.sub(end, loop.index), ir.Constant(end.type, 1))
+            yield tuple(
+                builder.load(cgutils.get_item_pointer(self._context, builder, kind, view, [arc], wraparound=False))
+                for kind, view in zip(kinds, views, strict=True)
+            )
+
+    def place(self, index: Any) -> Any:
+        """Where the vector of an index, of an unsigned type, begins."""
+        wide = self._builder.zext(index, ir.IntType(64)) if index.type.width < 64 else index
+        return self._builder.mul(wide, ir.Constant(wide.type, LANES))
+
+    def from_index(self, index: Any) -> Any:
+        """An index, of an unsigned type, as a number of the lengths' type."""
+        element = self._vector.element
+        if self._float:
+            return self._builder.uitofp(index, element)
+        if index.type.width == element.width:
+            return index
+        return (self._builder.zext if index.type.width < element.width else self._builder.trunc)(index, element)
 
     def along(self, first: Any, apart: Any, number: int) -> Any:
         return self._builder.add(first, self._builder.mul(apart, ir.Constant(apart.type, number)))

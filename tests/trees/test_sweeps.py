@@ -13,7 +13,7 @@ from kernels.certificate.rules import Broken
 from kernels.graph import UNREACHED, Graph
 from kernels.hierarchy import TooManyShortcuts, build_hierarchy
 from kernels.sssp import sssp
-from kernels.trees import sweep, trees
+from kernels.trees import batch_on_cpu, sweep, trees
 from kernels.trees.constants import LANES
 from kernels.trees.targets import Targets
 from tests.counts import NIGHTLY, examples, in_turn
@@ -139,6 +139,28 @@ def test_distances_to_targets(dtype):
     for rows in (np.array([7, 400, 7]), np.arange(900)):
         targets = Targets(graph, hierarchy, rows)
         np.testing.assert_array_equal(targets.distances(sources), trees(graph, sources).distances[:, rows])
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_whole_trees_are_proved_and_some_distances_returned(dtype):
+    graph = in_dtype(FIGURE_1, dtype)
+    rows, sources = np.arange(40)[::-1] % graph.num_vertices, np.arange(40) % graph.num_vertices
+    for hierarchy in (None, build_hierarchy(graph)):
+        every = trees(graph, sources, hierarchy, predecessors=True)
+        for found in (
+            trees(graph, sources, hierarchy, predecessors=True, to=rows),
+            *sweep(graph, hierarchy, sources, 40, to=rows),
+        ):
+            assert found.distances.flags.c_contiguous
+            np.testing.assert_array_equal(found.distances, every.distances[:, rows])
+            assert found.predecessors is None or (found.predecessors == every.predecessors).all()
+
+
+def test_a_batch_takes_memory_of_the_one_before():
+    """The C library asks the system for arrays from 32 MiB on, and gives them back."""
+    for vertices in (1, 10_000, 50_000, 200_000):
+        for floats in (False, True):
+            assert batch_on_cpu(vertices, False, floats) * vertices * (8 if floats else 4) < 2**25
 
 
 def test_a_hierarchy_of_other_weights_is_refused():

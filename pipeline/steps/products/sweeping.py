@@ -192,21 +192,22 @@ class Sweeps:
         turns = _TurnedSearch(self.turned.rows(context), self.towards) if self.turned else None
         given = rows
         if turns:
-            rows, heads = turns.begins(rows), turns.ends(heads)
+            rows, heads = turns.begins(rows), None if heads is None else turns.ends(heads)
         # Not on a GPU: closeness of 21,000 vertices took 2.6 s with this order and 1.1 s before (H100).
         if not in_order and context.backend == "cpu" and hierarchy is not None and not hierarchy.exact:
             order = nearness(hierarchy)[rows].argsort(kind="stable")
             ids, rows, given = ids[order], rows[order], given[order]
             drawn = part.start + np.flatnonzero(np.isin(order + part.start, drawn))
-        trees, first = self._trees(graph, hierarchy, rows, predecessors, heads), part.start
+        to = turns.ends() if turns and of_crossings and heads is None else heads
+        trees, first = self._trees(graph, hierarchy, rows, predecessors, to), part.start
         try:
             while (batch := _next(trees, clock)) is not None:
                 last = first + len(batch.sources)
-                self._compare(graph, batch, [int(number) - first for number in drawn if first <= number < last], heads)
+                self._compare(graph, batch, [int(number) - first for number in drawn if first <= number < last], to)
                 self.swept.seconds = clock.seconds
                 some = slice(first - part.start, last - part.start)
                 if turns and of_crossings:
-                    batch = turns.of_crossings(batch, given[some], heads is None)
+                    batch = turns.of_crossings(batch, given[some])
                 yield ids[some], self._as_in_tables(batch)
                 first = last
         except Broken as broken:
@@ -219,14 +220,12 @@ class Sweeps:
         return batch if decimals is None else replace(batch, distances=in_decimals(batch.distances, decimals))
 
     def _trees(
-        self, graph: Graph, hierarchy: Hierarchy | None, rows: Array, predecessors: bool, heads: Array | None
+        self, graph: Graph, hierarchy: Hierarchy | None, rows: Array, predecessors: bool, to: Array | None
     ) -> Iterator[Trees]:
-        if heads is None:
-            yield from sweep(graph, hierarchy, rows, predecessors=predecessors)
-        elif self.every or hierarchy is None:
-            yield from (Trees(batch.sources, batch.distances[:, heads], None) for batch in sweep(graph, hierarchy, rows))
+        if to is None or self.targets is None or self.every or hierarchy is None:
+            yield from sweep(graph, hierarchy, rows, predecessors=predecessors, to=to)
         else:
-            targets, size = Targets(graph, hierarchy, to_host(heads)), batch_size(graph, hierarchy)
+            targets, size = Targets(graph, hierarchy, to_host(to)), batch_size(graph, hierarchy)
             yield from (Trees(some, targets.distances(some), None) for some in np.split(rows, range(size, len(rows), size)))
 
     def _hierarchy_at(self, context: TaskContext) -> Hierarchy | None:
@@ -238,11 +237,11 @@ class Sweeps:
             return hierarchy
         return hierarchy.derived.get(_reversed, lambda: replace(hierarchy, up=hierarchy.down, down=hierarchy.up))
 
-    def _compare(self, graph: Graph, batch: Trees, sample: list[int], heads: Array | None) -> None:
+    def _compare(self, graph: Graph, batch: Trees, sample: list[int], to: Array | None) -> None:
         started = time.perf_counter()
         for number in sample:
             paths = sssp(graph, int(batch.sources[number]))
-            distance = paths.distance if heads is None else paths.distance[heads]
+            distance = paths.distance if to is None else paths.distance[to]
             same = bool((batch.distances[number] == distance).all())
             if same and batch.predecessors is not None:
                 same = bool((batch.predecessors[number] == paths.predecessor).all())
@@ -265,23 +264,18 @@ class _TurnedSearch:
         of = self.rows.end if self.towards else self.rows.begin
         return to_host(of[np.asarray(crossings, like=of)])
 
-    def ends(self, crossings: Array | None) -> Array | None:
-        """The rows whose distances are those of crossings; None for all."""
-        return None if crossings is None else self._ends[crossings]
+    def ends(self, crossings: Array | None = None) -> Array:
+        """The rows whose distances are those of crossings, or of all."""
+        ends = self.rows.begin if self.towards else self.rows.end
+        return ends if crossings is None else ends[crossings]
 
-    @property
-    def _ends(self) -> Array:
-        return self.rows.begin if self.towards else self.rows.end
-
-    def of_crossings(self, batch: Trees, sources: Array, whole: bool) -> Trees:
-        """The trees of crossings by those of the split graph; `whole` says whether they have distances to all rows."""
-        if not whole:
-            return replace(batch, sources=sources)
+    def of_crossings(self, batch: Trees, sources: Array) -> Trees:
+        """The trees of crossings by those of the split graph, whose distances are those of ends."""
         stated = batch.predecessors
         if stated is not None:
             one_by_one = zip(stated, sources.tolist(), strict=True)
             stated = np.stack([predecessors_of(self.rows, one, source) for one, source in one_by_one])
-        return Trees(sources, batch.distances[:, self._ends], stated)
+        return Trees(sources, batch.distances, stated)
 
 
 def _next(trees: Iterator[Trees], clock: Clock) -> Trees | None:

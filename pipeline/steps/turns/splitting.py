@@ -49,7 +49,8 @@ def split(arcs: StreetArcs, sequences: set[Arcs], signals: Array, costs: Mapping
     most = int(arcs.weight.max(initial=0)) + int(signals.max(initial=0)) + max(costs.values(), default=0)
     if first + len(crossings) + len(last) > LARGEST or most > LARGEST:
         raise OverflowError("a weight with what turns cost, or an id beside those of the vertices, exceeds 63 bits")
-    copies = first + len(crossings) + np.arange(len(last))
+    copies = np.empty_like(last)
+    copies[np.argsort(arcs.head[last], kind="stable")] = first + len(crossings) + np.arange(len(last))
     arriving = arcs.ids[arcs.head]
     arriving[last[:singles]] = copies[:singles]
 

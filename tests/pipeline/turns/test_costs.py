@@ -2,9 +2,13 @@
 
 import math
 
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline.steps.products.commands import product_into
+from pipeline.steps.turns import COPIES, MOVEMENTS
 from pipeline.tables import files as tables
 from tests.counts import NIGHTLY
 from tests.ingest.osm.extracts import Node, Way, write
@@ -39,6 +43,20 @@ def made(tmp_path_factory):
 def test_stages_count_turns(made):
     path, due, _ = made
     assert table_of(path, "sssp") == {source: due[source] for source in (1, 13)}
+
+
+def test_copies_of_a_crossing_are_neighbours(made):
+    """They are read together; their order among each other, by which predecessors are chosen, is that of their arcs."""
+    split = made[0].parents[1] / "steps" / "split"
+    copies, rows = pq.read_table(split / COPIES), tables.read(split)
+    copies = copies.filter(pc.invert(copies["end"])).sort_by("id")
+    ids, of = copies["id"].to_numpy(), copies["vertex"].to_numpy()
+    assert np.count_nonzero(np.diff(of)) + 1 == len(np.unique(of)) < len(of)
+    src, dst, arc = rows["src"].to_numpy(), rows["dst"].to_numpy(), pq.read_table(split / MOVEMENTS)["arc"].to_numpy()
+    begins = np.isin(dst, ids) & (np.isin(src, of))  # arcs from crossings, to the copies for one arc each
+    ordered = np.lexsort((dst[begins], of[np.searchsorted(ids, dst[begins])]))
+    arcs, heads = arc[begins][ordered], of[np.searchsorted(ids, dst[begins])][ordered]
+    assert len(arcs) > len(np.unique(heads)) and (np.diff(arcs)[np.diff(heads) == 0] > 0).all()
 
 
 def test_products_are_those_of_the_second_router(made):
