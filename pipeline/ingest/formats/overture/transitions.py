@@ -116,7 +116,7 @@ class Transitions:
             [*_along(parts, *ends), *_along([Part(part.number, part.head, part.tail) for part in reversed(parts)], *ends)]
             for parts, ends in zip(of[1:-1], pairwise(nodes), strict=True)
         ]
-        for begin, *middle, end in product(first, *between, last):
+        for begin, middle, end in product(first, product(*between), last):
             inner = [part for course in middle for part in course]
             yield (begin, *(part.number for part in inner), end), (nodes[0], *(part.head for part in inner))
 
