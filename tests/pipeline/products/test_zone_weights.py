@@ -1,5 +1,6 @@
 """Means by zones that are weighted by the places at the ends of a matrix, such as homes with people."""
 
+import csv
 import json
 import random
 from functools import partial
@@ -9,7 +10,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, BadInput
+from pipeline.run import run
 from tests.ingest.osm.extracts import write
 from tests.pipeline.products.calls import matrix_into
 from tests.pipeline.turns.router import town
@@ -88,3 +91,19 @@ def test_where_no_or_several_amounts_are_is_refused(tmp_path, graph):
     (tmp_path / "homes.csv").write_text(f"{text}99,0.001,0.001,-1\n")
     with pytest.raises(BadInput, match="has people -1, not a number that is at least 0"):
         matrix_into(graph, tmp_path / "n", **asked, zone_weight="people")
+
+
+def test_isochrones_by_zones_weigh_their_places(tmp_path, graph):
+    isochrones = {"thresholds": [20_000, 60_000], "sources": str(tmp_path / "homes.csv"), "zone": ZONE, "zone_weight": "people"}
+    config = {"source": str(tmp_path / "a.osm.pbf"), "osm": {"profile": "car"}}
+    path = run(run_config("test", graph=config, output=tmp_path / "out", stages=["wcc"], isochrones=isochrones)).path
+    homes = {row["id"]: row for row in csv.DictReader((tmp_path / "homes.csv").open())}
+    sums = {}
+    for row in pq.read_table(path / "isochrones").to_pylist():
+        home = homes[str(row["source_place"])]
+        of = sums.setdefault((ZONE_OF(float(home["lat"]), float(home["lon"])), row["threshold"]), [0, 0])
+        of[0] += int(home["people"]) * row["vertices"]
+        of[1] += int(home["people"])
+    rows = {(row["zone"], row["threshold"]): row["vertices"] for row in pq.read_table(path / "isochrone_zones").to_pylist()}
+    due = {key: pytest.approx(total / of, rel=1e-14) if of else None for key, (total, of) in sums.items()}
+    assert len(rows) > 20 and rows == due

@@ -1,4 +1,4 @@
-"""What vertices at the ends of a matrix weigh: numbers of the table of nodes, or of the places in the files of these ends."""
+"""What vertices and places weigh in means by zones: numbers of the table of nodes, or of the files of places."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -16,6 +16,35 @@ from pipeline.store.manifest import Folder
 from pipeline.store.vertices import ids_of
 
 KEY = "matrix.zone_weight"
+
+
+@dataclass(frozen=True)
+class PlaceWeights:
+    """What places weigh, float64 [p], and the vertices that stand for them, int64 [p]."""
+
+    amounts: Array
+    vertices: Array
+
+    def at(self, ids: Array) -> Array:
+        """The sums at vertices, float64 [V], whose ids are those of the graph's rows."""
+        order = np.argsort(ids)
+        sums: Array = np.bincount(order[np.searchsorted(ids[order], self.vertices)], self.amounts, len(ids))
+        return sums
+
+
+def weights_of_places(
+    edges: Folder, graph: Folder, file: str | None, key: str, name: str | None, runtime: Runtime
+) -> PlaceWeights | None:
+    """Those in a column of a file of places; None if it has none, or is a file of vertices.
+
+    Raises BadConfig, for `key`, if the table of nodes has the column, too, and as `placed_in` and `amounts_at`.
+    """
+    placed = placed_in(file, edges, graph, runtime) if file and name else None
+    if not (file and name and placed and name in placed.places.more.column_names):
+        return None
+    if name in columns_of(edges):
+        raise BadConfig(f"{key}: {name!r} is a column of {file} and of the table of nodes; rename one of them")
+    return PlaceWeights(amounts_at(placed.places, file, key, name), placed.vertices)
 
 
 @dataclass(frozen=True)
@@ -40,26 +69,18 @@ class EndWeights:
         alike = np.ones(len(ids))
         if not name:
             return cls((alike, alike))
-        given = [(file, placed_in(file, edges, graph, runtime)) for file in (options.sources, options.targets) if file]
-        having = {file: placed for file, placed in given if placed and name in placed.places.more.column_names}
-        if not having:
+        files = [file for file in (options.sources, options.targets) if file]
+        known = {file: weights_of_places(edges, graph, file, KEY, name, runtime) for file in files}
+        of = {file: at_vertices for file, weights in known.items() if weights for at_vertices in [weights.at(ids)]}
+        if not of:
             amounts = amounts_of(edges, graph, KEY, name)
             return cls((amounts, amounts))
-        if name in columns_of(edges):
-            raise BadConfig(f"{KEY}: {name!r} is a column of {next(iter(having))} and of the table of nodes; rename one of them")
         if options.zone_ends != "every":
             reason = f"is a column of places; zone_ends = {options.zone_ends!r} needs one of the table of nodes"
             raise BadConfig(f"{KEY}: {name!r} {reason}")
-        of = {file: _added(ids, one.vertices, amounts_at(one.places, file, KEY, name)) for file, one in having.items()}
         return cls((of.get(options.sources or "", alike), of.get(options.targets or "", alike)), by_places=True)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """What a step's key says of the amounts of places; those of vertices are in the edge list."""
         return {"weighed": [sha256(end.tobytes()).hexdigest() for end in self.ends]} if self.by_places else {}
-
-
-def _added(ids: Array, vertices: Array, amounts: Array) -> Array:
-    """The sum of the amounts at each vertex, float64 [V]; `ids` are those of the graph's rows."""
-    order = np.argsort(ids)
-    return np.bincount(order[np.searchsorted(ids[order], vertices)], amounts, len(ids))
