@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from kernels.graph import Array
 from pipeline.config.products.isochrones import IsochronesConfig
 from pipeline.errors import BadConfig
-from pipeline.steps.places.files import list_of, placed_in
+from pipeline.steps.places.files import placed_in
 from pipeline.steps.products.isochrones import require_isochrones, tabulate_isochrones
 from pipeline.steps.products.zones import Zones, parameters, write_batch
 from pipeline.steps.products.zones.recount import RULE, require_rows
@@ -61,10 +61,7 @@ def tabulate_isochrone_zones(edges: Folder, graph: Folder, config: IsochronesCon
         rows = tables.read(first.path)
         numbers, weights, names = _zones_of_rows(edges, graph, config, zones, rows, runtime)
         if of_places:
-            given = rows[f"source{PLACE}"].combine_chunks()
-            weights = of_places.amounts[
-                pc.index_in(given, list_of(config.sources or "", runtime).ids.cast(given.type)).to_numpy()
-            ]
+            weights = of_places.of(rows[f"source{PLACE}"].combine_chunks())
         batch = _means(schema, config, rows, numbers, weights, names)
         if GEOMETRY in schema.names:
             assert zones.shapes

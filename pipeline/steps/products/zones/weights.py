@@ -5,6 +5,8 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kernels.graph import Array
 from pipeline.config.products.matrix import MatrixOptions
@@ -20,10 +22,16 @@ KEY = "matrix.zone_weight"
 
 @dataclass(frozen=True)
 class PlaceWeights:
-    """What places weigh, float64 [p], and the vertices that stand for them, int64 [p]."""
+    """What places weigh, float64 [p], their ids [p], and the vertices that stand for them, int64 [p]."""
 
     amounts: Array
+    ids: pa.Array
     vertices: Array
+
+    def of(self, places: pa.Array) -> Array:
+        """What places weigh, by their ids, float64 [n]."""
+        amounts: Array = self.amounts[pc.index_in(places, self.ids.cast(places.type)).to_numpy()]
+        return amounts
 
     def at(self, ids: Array) -> Array:
         """The sums at vertices, float64 [V], whose ids are those of the graph's rows."""
@@ -44,7 +52,7 @@ def weights_of_places(
         return None
     if name in columns_of(edges):
         raise BadConfig(f"{key}: {name!r} is a column of {file} and of the table of nodes; rename one of them")
-    return PlaceWeights(amounts_at(placed.places, file, key, name), placed.vertices)
+    return PlaceWeights(amounts_at(placed.places, file, key, name), placed.places.ids, placed.vertices)
 
 
 @dataclass(frozen=True)
