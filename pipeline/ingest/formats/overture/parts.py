@@ -19,7 +19,7 @@ from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.overture.lines import NEAR, SAME, Place, along, lines_of, place, to_units
 from pipeline.ingest.formats.overture.rules import LISTS, RoadRules, Row, count_conditional, ends_of_rules
-from pipeline.ingest.formats.overture.transitions import Part, Transitions
+from pipeline.ingest.formats.overture.transitions import OpenPart, Transitions
 from pipeline.ingest.formats.parquet import reading
 from pipeline.ingest.formats.parquet.footer import open_file
 
@@ -161,14 +161,14 @@ class SegmentParts:
         text = (row.get("names") or {}).get("primary")
         return self.names.setdefault(text, len(self.names)) if text else -1
 
-    def parts_of(self, segments: Collection[str]) -> dict[str, list[Part]]:
+    def parts_of(self, segments: Collection[str]) -> dict[str, list[OpenPart]]:
         """The parts of some segments; their vertices have the numbers of `vertices`."""
         wanted = np.array([segment in segments for segment in self.segments], np.bool_)
-        found = dict[str, list[Part]]()
+        parts = dict[str, list[OpenPart]]()
         for number in np.flatnonzero(wanted[np.array(self.segment, np.int64)]).tolist():
             tail, head = self.at[self.ends[number - 1] if number else 0], self.at[self.ends[number] - 1]
-            found.setdefault(self.segments[self.segment[number]], []).append(Part(number, tail, head))
-        return found
+            parts.setdefault(self.segments[self.segment[number]], []).append(OpenPart(number, tail, head))
+        return parts
 
     def arrays(self) -> dict[str, Any]:
         """The same as arrays: vertices come first, in the order of the bytes of their ids, before all other points.

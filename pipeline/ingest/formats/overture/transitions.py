@@ -18,7 +18,7 @@ _APART = "its segments do not meet at its connectors in these directions"
 _BROKEN = "without a sequence or a final heading"
 
 
-class Part(NamedTuple):
+class OpenPart(NamedTuple):
     """An open part of a segment: its number, and those of the vertices at which it begins and ends."""
 
     number: int
@@ -82,7 +82,7 @@ class Transitions:
         """Ids of segments over which they lead."""
         return {segment for one in self._stated for segment in one.segments}
 
-    def restrictions(self, parts: Mapping[str, Sequence[Part]], vertices: Mapping[str, int]) -> list[Restriction]:
+    def restrictions(self, parts: Mapping[str, Sequence[OpenPart]], vertices: Mapping[str, int]) -> list[Restriction]:
         """Those that concern streets, over parts; the others are counted.
 
         Args:
@@ -95,16 +95,16 @@ class Transitions:
             if not all(of):
                 self.left[_NO_STREET] += 1
                 continue
-            found = [*self._courses(one, of, [vertices.get(name, -1) for name in one.connectors])]
-            if not found:
+            courses = [*self._courses(one, of, [vertices.get(name, -1) for name in one.connectors])]
+            if not courses:
                 self.left[_APART] += 1
-            for ways, nodes in found:
+            for ways, nodes in courses:
                 made.append(Restriction(one.number, False, ways, nodes))
         return made
 
     @staticmethod
     def _courses(
-        one: _Transition, of: list[Sequence[Part]], nodes: list[int]
+        one: _Transition, of: list[Sequence[OpenPart]], nodes: list[int]
     ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
         """The parts over which a transition leads, and the vertices between them."""
         first = [
@@ -113,7 +113,7 @@ class Transitions:
         ]  # fmt: skip
         last = [part.number for part in of[-1] if nodes[-1] == (part.tail if one.final == "forward" else part.head)]
         between = [
-            [*_along(parts, *ends), *_along([Part(part.number, part.head, part.tail) for part in reversed(parts)], *ends)]
+            [*_along(parts, *ends), *_along([OpenPart(part.number, part.head, part.tail) for part in reversed(parts)], *ends)]
             for parts, ends in zip(of[1:-1], pairwise(nodes), strict=True)
         ]
         for begin, middle, end in product(first, product(*between), last):
@@ -121,7 +121,7 @@ class Transitions:
             yield (begin, *(part.number for part in inner), end), (nodes[0], *(part.head for part in inner))
 
 
-def _along(parts: Sequence[Part], begin: int, end: int) -> Iterator[list[Part]]:
+def _along(parts: Sequence[OpenPart], begin: int, end: int) -> Iterator[list[OpenPart]]:
     """The parts of a segment that lead from one vertex to another, each way to do so without passing either in between."""
     for at, part in enumerate(parts):
         course = [part] if part.tail == begin else []
