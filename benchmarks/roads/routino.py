@@ -13,6 +13,7 @@ OPEN = {
     "foot": HIGHWAYS[1:],
 }
 PROPERTIES = ("paved", "multilane", "bridge", "tunnel", "footroute", "bicycleroute")
+ROUTER = "routino-router-slim"  # 3.3.3's `routino-router` crashes at many crossings of some extracts
 SHARE = Path("/usr/share/routino")
 
 
@@ -24,10 +25,10 @@ class Routino:
     def __init__(self, extract: Path, profile: str, folder: Path, turns: bool) -> None:
         command = ["planetsplitter", f"--dir={folder}", "--prefix=roads", "--prune-none", str(extract)]
         subprocess.run(command, check=True, capture_output=True)
-        answer = subprocess.run(["routino-router", "--version"], capture_output=True, text=True, check=False)
+        answer = subprocess.run([ROUTER, "--version"], capture_output=True, text=True, check=False)
         self.version = (answer.stdout + answer.stderr).split()[2]
         self._command = [
-            "routino-router", f"--dir={folder}", "--prefix=roads", f"--profiles={SHARE / 'profiles.xml'}",
+            ROUTER, f"--dir={folder}", "--prefix=roads", f"--profiles={SHARE / 'profiles.xml'}",
             f"--translations={SHARE / 'translations.xml'}", f"--transport={TRANSPORTS[profile]}", "--shortest",
             f"--turns={int(turns)}", f"--oneway={int(profile != 'foot')}", "--exact-nodes-only", "--output-text-all",
             "--output-stdout",
@@ -41,6 +42,8 @@ class Routino:
             f"--{name}{end}={place[at]}" for end, place in ((1, source), (2, target)) for at, name in enumerate(("lon", "lat"))
         ]
         answer = subprocess.run([*self._command, *places], capture_output=True, text=True, check=False)
+        if answer.returncode < 0:
+            raise RuntimeError(f"{ROUTER} was ended by signal {-answer.returncode}")
         if answer.returncode:
             return None
         rows = [line.split("\t") for line in answer.stdout.splitlines() if line and not line.startswith("#")]

@@ -156,7 +156,7 @@ def _of_roads(roads: RoadFacts) -> dict[str, str]:
     }  # fmt: skip
     if own := roads.overture:
         counts |= {
-            "prohibited transition, not respected": own.transitions, "conditional rule, not read": own.conditional,
+            "prohibited transition": own.transitions, "conditional rule, not read": own.conditional,
             "closed part": own.closed_parts, "connector at another place": own.apart,
         }  # fmt: skip
     way, ends = ("segment", "connectors") if roads.overture else ("way", "crossings and ends")

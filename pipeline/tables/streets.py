@@ -42,22 +42,29 @@ PIECE_SCHEMA = pa.schema([
     pa.field("dst_lon", pa.int32()), pa.field("dst_lat", pa.int32()),
 ])  # fmt: skip
 WAYS = ("way", "segment")  # the column that says of what a street is a part: of OpenStreetMap, and of Overture
+PART = "part"  # of Overture only: the number of a street, which its pieces keep, and which restrictions have as a way
 COLUMNS = (*WAYS, "class", "name", "length")  # of table `arcs` that only a road network has, with one of WAYS
 UNITS = 10_000_000  # of coordinates in a degree
 _PER_METRE = 1000
 
 
 def schema_of(way: str) -> pa.Schema:
-    """The schema of streets whose ways are in this column of WAYS; segments have strings as ids."""
+    """The schema of streets whose ways are in this column of WAYS; segments have strings as ids, and PART."""
     if way == WAYS[0]:
         return SCHEMA
     place = SCHEMA.get_field_index(WAYS[0])
-    return SCHEMA.set(place, pa.field(way, pa.string(), nullable=False))
+    return SCHEMA.set(place, pa.field(way, pa.string(), nullable=False)).append(pa.field(PART, pa.int64(), nullable=False))
 
 
 def way_of(names: Container[str]) -> str:
     """Which of WAYS is among some columns."""
     return next(way for way in WAYS if way in names)
+
+
+def restricted_ways(streets: pa.Table) -> Array:
+    """What restrictions call the way of each street, int64 [C]."""
+    ways: Array = streets[WAYS[0] if WAYS[0] in streets.column_names else PART].to_numpy()
+    return ways
 
 
 def read_streets(edges: Folder) -> pa.Table:

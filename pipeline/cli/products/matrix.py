@@ -47,7 +47,7 @@ def matrix(
             fast for few targets, and prove one tree of each batch of sources.
         zone: By what sources and targets are grouped, so that the table has a row for each two zones: a column of the graph's
             nodes; a file of polygons, GeoParquet or GeoJSON; or h3:8, the cells of H3 of this resolution.
-        zone_weight: Column of the nodes that weights vertices, for column `weighted_mean`.
+        zone_weight: Column of the nodes that weights vertices, or of files of places at these ends, for column `weighted_mean`.
         zone_ends: every (default): all vertices of a zone are its sources and targets; centre: the one that is nearest to the
             mean place of its vertices by `zone_weight`, or without weights to the centroid of its area.
         named: Add a column of names after each column of ids, if the graph's ids are strings. Default: as the run has done.

@@ -33,7 +33,7 @@ class IsochronesConfig(Model):
     sums: Annotated[tuple[str, ...], AfterValidator(once)] = Field(default=(), examples=[["people", "jobs"]])
     # By what sources are grouped, for table `isochrone_zones`, as in `[nearest]`.
     zone: ZoneName | None = Field(default=None, examples=["h3:8"])
-    # Column of `nodes` that weights sources in the means of this table; a missing value counts as 0.
+    # Column of `nodes`, or of the places in `sources`, that weights sources in its means; a missing value counts as 0.
     zone_weight: str | None = Field(default=None, min_length=1, examples=["population"])
     # Whether paths lead `from` the sources, or `to` them, as of people who reach a hospital.
     direction: Literal["from", "to"] = "from"

@@ -17,7 +17,7 @@ class MatrixOptions(ProductOptions):
     cutoff: Length | None = None
     proof: Literal["every", "sample"] = "every"  # which trees are proved
     zone: ZoneName | None = None  # by what sources and targets are grouped
-    zone_weight: str | None = Field(default=None, min_length=1)  # a column of `nodes` for weighted means
+    zone_weight: str | None = Field(default=None, min_length=1)  # a column of `nodes`, or of places, for weighted means
     zone_ends: Literal["every", "centre"] = "every"  # which vertices of a zone are sources and targets
 
     @model_validator(mode="after")

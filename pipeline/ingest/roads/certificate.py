@@ -20,7 +20,7 @@ from kernels.graph import Array
 from pipeline.errors import ProofFailed
 from pipeline.ingest.roads.network import Attributes
 from pipeline.tables import files as tables
-from pipeline.tables.streets import STREETS
+from pipeline.tables.streets import PART, STREETS
 
 RULES = [
     "each street is a part of its way between two crossings or ends, in the order of the file, and none is missing but islands",
@@ -174,6 +174,7 @@ class _Due:
         _require(len(first) == len(streets), "has more streets than the ways have")
         way = self.way[first]
         due = {"src": pa.array(known.ids[self.tail[first]]), "dst": pa.array(known.ids[self.head[last]])}
+        due |= {PART: pa.array(way)} if PART in stored else {}
         for name, column in (due | {known.way: known.ids_of(way)}).items():
             wrong = pc.index(pc.equal(stored[name], column), False).as_py()
             _require(wrong < 0, f"street {row + wrong}: its {name} is not that of the source")

@@ -13,7 +13,7 @@ from pipeline.config.roads import OsmConfig
 from pipeline.ingest.roads.chains import Chains
 from pipeline.ingest.roads.lengths import UNITS
 from pipeline.ingest.roads.weights import speeds_of_ferries, times
-from pipeline.tables.streets import WAYS, schema_of
+from pipeline.tables.streets import PART, WAYS, schema_of
 
 _BATCH = 2**18  # chains
 
@@ -35,6 +35,10 @@ class Attributes:
     def ids_of(self, ways: Array) -> pa.Array:
         """The ids of ways by their numbers."""
         return self.ways.take(pa.array(ways)) if isinstance(self.ways, pa.Array) else pa.array(self.ways[ways])
+
+    def restricted(self, ways: Array) -> Array:
+        """What turn restrictions call ways, by their numbers: integer ids, or else the numbers."""
+        return ways if isinstance(self.ways, pa.Array) else self.ways[ways]
 
 
 class RoadNetwork:
@@ -135,6 +139,7 @@ class RoadNetwork:
                 "name": names.take(pa.array(name, mask=name < 0)), "length": chains.length[part],
                 "points": pa.ListArray.from_arrays(pa.array(2 * offsets, pa.int32()), points),
             }  # fmt: skip
+            columns |= {} if known.way == WAYS[0] else {PART: known.restricted(way)}
             yield pa.table(columns).cast(schema_of(known.way))
 
     def _batches(self) -> Iterator[slice]:

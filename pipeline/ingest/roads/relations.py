@@ -32,13 +32,13 @@ class Member(NamedTuple):
 class Restriction(NamedTuple):
     """A movement that a relation forbids, or the only one that it permits: over ways, each of which ends at the next one's node.
 
-    `via` is the node between two ways; None if there are ways between the first and the last.
+    `via` has these nodes; None if they are not stated, because there are ways between the first and the last.
     """
 
     relation: int
     only: bool
     ways: tuple[int, ...]
-    via: int | None
+    via: tuple[int, ...] | None
 
 
 class TurnRelations:
@@ -79,8 +79,8 @@ class TurnRelations:
         if len(froms) * len(tos) > 1 and (only or min(len(froms), len(tos)) > 1):
             self.left["several ways `from` or `to`, where one is due"] += 1
             return
-        node = via[0].id if via[0].type == NODE else None
-        ways = () if node is not None else tuple(member.id for member in via)
+        node = (via[0].id,) if via[0].type == NODE else None
+        ways = () if node else tuple(member.id for member in via)
         self.restrictions += [Restriction(relation, bool(only), (one, *ways, other), node) for one in froms for other in tos]
 
     def _judge(self, tags: Mapping[str, str]) -> bool | str:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
+from pipeline.config.roads import TurnCosts
 from pipeline.ingest.roads.chains import measure
 from pipeline.ingest.roads.network import RoadNetwork
 from pipeline.ingest.roads.relations import Restriction
@@ -56,7 +57,7 @@ def place_restrictions(network: RoadNetwork, stated: Sequence[Restriction]) -> t
 def _pieces_of(network: RoadNetwork, wanted: set[int]) -> dict[int, list[_Piece]]:
     """The streets of the wanted ways, in the order of each way."""
     chains, known = network.chains, network.known
-    ways = known.ways[chains.way]
+    ways = known.restricted(chains.way)
     of_wanted = np.flatnonzero(np.isin(ways, np.array(sorted(wanted), np.int64)))
     ends = [known.ids[end[of_wanted]].tolist() for end in chains.ends]
     opens = [(weight[of_wanted] >= 0).tolist() for weight in network.weights]
@@ -71,7 +72,7 @@ def _nodes_of(pieces: dict[int, list[_Piece]], one: Restriction) -> list[int]:
     if any(way not in pieces for way in one.ways):
         raise _Wrong(_NO_STREET)
     before, *between, after = (pieces[way] for way in one.ways)
-    routes = [[one.via]] if one.via is not None else [*_routes(between)]
+    routes = [[*one.via]] if one.via is not None else [*_routes(between)]
     met = [route for route in routes if _touches(before, route[0]) and _touches(after, route[-1])]
     if not met:
         raise _Wrong(_APART)
@@ -137,6 +138,11 @@ def signals_of(network: RoadNetwork, along: Array, against: Array) -> pa.Table:
     street, leads_back, offset = (np.concatenate(column) for column in zip(*columns, strict=True))
     order = np.lexsort((offset, leads_back, street))
     return pa.table([street[order], leads_back[order], offset[order]], schema=SIGNAL_SCHEMA)
+
+
+def milli_costs(costs: TurnCosts) -> dict[str, int]:
+    """The costs of turns that are not free, in milliseconds or millimetres."""
+    return {name: round(cost * 1000) for name, cost in costs.model_dump().items() if cost}
 
 
 def write_turns(folder: Path, restrictions: pa.Table | None, signals: pa.Table | None) -> None:

@@ -24,7 +24,7 @@ from pipeline.store.scratch import link_or_copy
 from pipeline.tables.definitions import REJECTED
 from pipeline.tables.points import COORDINATES, NODES, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in
-from pipeline.tables.streets import RESTRICTIONS, STREETS, UNITS, WAYS, schema_of, way_of
+from pipeline.tables.streets import PART, RESTRICTIONS, STREETS, UNITS, WAYS, schema_of, way_of
 
 # `street` is the row of the street among all of the source; `offset` millimetres along it from `src`. Of Overture's streets `way`
 # is `segment`.
@@ -81,11 +81,12 @@ def write(folder: Path, edges: Folder, lines: StreetLines, feet: Feet, numbering
     if NODES in edges.manifest.files:
         table = pq.read_table(edges.path / NODES, page_checksum_verification=True)
         _save(_with_vertices(table, numbering.of(table["vertex"].to_numpy())), folder / NODES)
-    for name in (REJECTED, RESTRICTIONS):  # of a restriction, the pieces that meet at its nodes are those of its ways
-        if name in edges.manifest.files:
-            link_or_copy(edges.path / name, folder / name)
+    if REJECTED in edges.manifest.files:
+        link_or_copy(edges.path / REJECTED, folder / REJECTED)
     if facts.has_turns:
         write_turns(folder, edges, lines, feet, parts)
+    if RESTRICTIONS in edges.manifest.files:  # of each, the pieces that meet at its nodes are those of its ways
+        _write_restrictions(edges, numbering, folder)
     changed: dict[str, Any] = {"edges": written.edges, "largest": written.largest, "refers_to": None}
     count = len(numbering.stops)
     if facts.declared_vertices is not None:
@@ -169,9 +170,19 @@ def _with_vertices(table: pa.Table, vertices: Array) -> pa.Table:
     return table.set_column(at, table.schema.field(at), pa.array(vertices))
 
 
+def _write_restrictions(edges: Folder, numbering: StopIds, folder: Path) -> None:
+    if numbering.names is None:
+        link_or_copy(edges.path / RESTRICTIONS, folder / RESTRICTIONS)
+        return
+    table = pq.read_table(edges.path / RESTRICTIONS, page_checksum_verification=True).combine_chunks()
+    nodes, at = table["nodes"].combine_chunks(), table.schema.get_field_index("nodes")
+    column = pa.ListArray.from_arrays(nodes.offsets, pa.array(numbering.of(nodes.values.to_numpy())))
+    _save(table.set_column(at, table.schema.field(at), column), folder / RESTRICTIONS)
+
+
 def _write_streets(table: pa.Table, parts: Parts, folder: Path) -> None:
     way = way_of(table.column_names)
-    taken = table.select([way, "class", "name"]).take(pa.array(parts.street))
+    taken = table.drop_columns(["src", "dst", "forward", "backward", "length", "points"]).take(pa.array(parts.street))
     forward, backward = (pa.array(weight, mask=weight < 0) for weight in parts.weights.T)
     offsets = pa.array(2 * parts.first, pa.int32())
     columns = {
@@ -179,6 +190,7 @@ def _write_streets(table: pa.Table, parts: Parts, folder: Path) -> None:
         "class": taken["class"], "name": taken["name"], "length": parts.length,
         "points": pa.ListArray.from_arrays(offsets, pa.array(parts.points.ravel())),
     }  # fmt: skip
+    columns |= {} if way == WAYS[0] else {PART: taken[PART]}
     _save(pa.table(columns).cast(schema_of(way)), folder / STREETS)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from kernels.graph import Array
 from pipeline.errors import Damaged
 from pipeline.steps.turns.arcs import StreetArcs
+from pipeline.tables.streets import restricted_ways
 
 Arcs = tuple[int, ...]
 
@@ -31,7 +32,7 @@ class _OfWays:
     """The arcs of some ways."""
 
     def __init__(self, arcs: StreetArcs, ways: set[int]) -> None:
-        way = arcs.streets["way"].to_numpy()[arcs.street]
+        way = restricted_ways(arcs.streets)[arcs.street]
         wanted = np.flatnonzero(np.isin(way, np.array(sorted(ways), np.int64)))
         self._of_way: dict[int, list[tuple[int, int, int, bool]]] = {}
         tails, heads = (arcs.ids[ends[wanted]].tolist() for ends in (arcs.tail, arcs.head))

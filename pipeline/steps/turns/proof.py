@@ -22,7 +22,7 @@ from pipeline.store.edges import read_edges
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
-from pipeline.tables.streets import PIECES, RESTRICTIONS, SIGNALS, STREETS
+from pipeline.tables.streets import PIECES, RESTRICTIONS, SIGNALS, STREETS, restricted_ways
 
 RULES = [
     "each row is an arc of the streets between crossings or copies of them, and each crossing has all its arcs",
@@ -66,7 +66,7 @@ class StreetRows:
         self.street = np.repeat(np.arange(len(self.table)), open_[0].astype(np.int64) + open_[1])
         first = np.append(True, self.street[1:] != self.street[:-1])[: len(self.street)]
         self.against = ~(first & open_[0][self.street])
-        self.way = self.table["way"].to_numpy()[self.street]
+        self.way = restricted_ways(self.table)[self.street]
         self.pieces = pq.read_table(edges.path / PIECES) if _has(edges, PIECES) else None
         self.places = np.empty(0, np.int64)
         if self.pieces is not None:

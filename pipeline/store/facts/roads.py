@@ -19,7 +19,7 @@ class UpdateFacts(Facts):
 class OvertureFacts(Facts):
     """What segments of Overture have besides, see `pipeline.ingest.formats.overture`."""
 
-    transitions: int  # that are prohibited, which is not respected
+    transitions: int  # that are prohibited, for whomever
     conditional: int  # rules for some times or sizes of vehicles only, which are left out
     closed_parts: int  # of segments that are streets elsewhere
     apart: int  # segments on which a connector is at another place than on the first one with it
@@ -28,7 +28,7 @@ class OvertureFacts(Facts):
 class TurnFacts(Facts):
     """How paths may turn, see `pipeline.steps.turns`."""
 
-    relations: int  # turn restrictions in the file
+    relations: int  # turn restrictions in the file: relations, or prohibited transitions
     restrictions: int  # movements that they forbid or prescribe, and that paths obey
     left: dict[str, int]  # relations, or movements of one, that paths need not obey, by the reason
     costs: dict[str, int] | None = None  # absent without any: of movements, in milliseconds or millimetres

@@ -267,11 +267,6 @@ def test_a_wrong_segment_is_refused(changed, reason, tmp_path):
         read(write(tmp_path / "a.parquet", [segment("r", LINE, AB), wrong]), tmp_path / "work")
 
 
-def test_costs_of_turns_are_refused(tmp_path):
-    with pytest.raises(BadInput, match=r"graph\.osm\.turns is given, but turns on segments of Overture are not read"):
-        read(write(tmp_path / "a.parquet", [segment("r", LINE, AB)]), tmp_path / "work", turns={"left": 5})
-
-
 def test_a_file_without_a_profile_or_columns_is_refused(tmp_path):
     path = write(tmp_path / "a.parquet", [segment("r", LINE, AB)])
     with pytest.raises(BadInput, match=r"has segments of Overture; state who travels: profile = \"car\""):

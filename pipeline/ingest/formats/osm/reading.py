@@ -22,10 +22,8 @@ from pipeline.ingest.roads.edges import edge_list_of
 from pipeline.ingest.roads.network import Attributes, RoadNetwork
 from pipeline.ingest.roads.profile import CLOSED, SIGNALS_AGAINST, SIGNALS_ALONG, Profile
 from pipeline.ingest.roads.relations import TurnRelations
-from pipeline.ingest.roads.turns import place_restrictions, signals_of, write_turns
+from pipeline.ingest.roads.turns import milli_costs, place_restrictions, signals_of, write_turns
 from pipeline.store.facts.roads import RoadFacts, TurnFacts
-
-_MILLI = 1000  # seconds and metres as arcs weigh them
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +76,7 @@ def _store_turns(
     graph: GraphConfig, streets: Extract, network: RoadNetwork, turns: TurnRelations | None, folder: Path
 ) -> TurnFacts | None:  # fmt: skip
     """Store what is known of turns, and return its facts; None if there is nothing."""
-    costs = {name: round(cost * _MILLI) for name, cost in graph.osm.turns.model_dump().items() if cost}
+    costs = milli_costs(graph.osm.turns)
     if not costs and not (turns and turns.read):
         return None
     placed, left = place_restrictions(network, turns.restrictions if turns else [])

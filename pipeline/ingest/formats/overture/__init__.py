@@ -2,6 +2,7 @@
 
 rules.py     who may travel on which part of a segment, and how fast
 lines.py     the lines of segments, and places along them
+transitions.py   those that are prohibited, as turn restrictions
 parts.py     segments are cut at connectors, and where what the rules say changes
 reading.py   the edge list
 proof.py     the parts are those that the segments say, by other code
@@ -43,8 +44,8 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
         )
     if graph.directed is False:
         raise BadInput(file, "graph.directed is false, but segments say in which directions each is open; leave it out")
-    if set_keys(graph.osm.turns):
-        raise BadInput(file, "graph.osm.turns is given, but turns on segments of Overture are not read; leave the table out")
+    if "signals" in set_keys(graph.osm.turns):
+        raise BadInput(file, "graph.osm.turns.signals is given, but Overture has no traffic signals; leave the key out")
     if graph.coordinates:
         raise BadInput(file, "graph.coordinates is given, but segments have the places of their connectors; leave it out")
     from pipeline.ingest.formats.overture.reading import read_segments

@@ -4,7 +4,7 @@ An end of a part without a connector, such as the place at which a street is clo
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +19,7 @@ from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.overture.lines import NEAR, SAME, Place, along, lines_of, place, to_units
 from pipeline.ingest.formats.overture.rules import LISTS, RoadRules, Row, count_conditional, ends_of_rules
+from pipeline.ingest.formats.overture.transitions import OpenPart, Transitions
 from pipeline.ingest.formats.parquet import reading
 from pipeline.ingest.formats.parquet.footer import open_file
 
@@ -48,6 +49,7 @@ class SegmentParts:
     """The parts of segments that are streets, while segments are added.
 
     Attributes:
+        transitions: The prohibited ones of all segments.
         segments: Ids of those that have a street, each once.
         segment, street, name: Of the parts: the numbers of their segment, their street and their name, or -1.
         ends: Where the nodes of each part end in `at`.
@@ -59,6 +61,7 @@ class SegmentParts:
 
     file: str
     rules: RoadRules
+    transitions: Transitions
     segments: list[str] = field(default_factory=list)
     segment: list[int] = field(default_factory=list)
     street: list[int] = field(default_factory=list)
@@ -82,8 +85,6 @@ class SegmentParts:
         roads = table.filter(is_road)
         ends, degrees = lines_of(self.file, roads["geometry"], first_row)
         metres, units = along(ends, degrees), to_units(degrees).tolist()
-        if "prohibited_transitions" in roads.column_names:
-            self.counts["transitions"] += pc.sum(pc.list_value_length(roads["prohibited_transitions"])).as_py() or 0
         rows = roads.drop_columns(["geometry"]).to_pylist()
         count_conditional(rows, self.counts)
         begin = 0
@@ -101,6 +102,7 @@ class SegmentParts:
             self.counts["repeated"] += 1
             return
         self._seen.add(row["id"])
+        self.transitions.add(row)
         cuts = self._cuts(row, metres)
         verdicts = [self.rules.verdict(row, (one[0] + other[0]) / 2) for one, other in pairwise(cuts)]
         if all(isinstance(verdict, str) for verdict in verdicts):
@@ -159,10 +161,20 @@ class SegmentParts:
         text = (row.get("names") or {}).get("primary")
         return self.names.setdefault(text, len(self.names)) if text else -1
 
+    def parts_of(self, segments: Collection[str]) -> dict[str, list[OpenPart]]:
+        """The parts of some segments; their vertices have the numbers of `vertices`."""
+        wanted = np.array([segment in segments for segment in self.segments], np.bool_)
+        parts = dict[str, list[OpenPart]]()
+        for number in np.flatnonzero(wanted[np.array(self.segment, np.int64)]).tolist():
+            tail, head = self.at[self.ends[number - 1] if number else 0], self.at[self.ends[number] - 1]
+            parts.setdefault(self.segments[self.segment[number]], []).append(OpenPart(number, tail, head))
+        return parts
+
     def arrays(self) -> dict[str, Any]:
         """The same as arrays: vertices come first, in the order of the bytes of their ids, before all other points.
 
-        `at` int64, `ends` int64, `street`, `name`, `segment` int32; `units` int32 [M, 2]; `ids` large_string [V], ascending.
+        `at` int64, `ends` int64, `street`, `name`, `segment` int32; `units` int32 [M, 2]; `ids` large_string [V], ascending;
+        `rank` int64 [V]: the place in this order of each of `vertices`.
         """
         ids = pa.array(self.vertices, pa.large_string())
         order = pc.sort_indices(ids).to_numpy()
@@ -173,4 +185,5 @@ class SegmentParts:
         places = np.array(self.places, np.int32).reshape(-1, 2)[order]
         units = np.concatenate([places, np.array(self.points, np.int32).reshape(-1, 2)])
         numbers = {name: np.array(getattr(self, name), np.int32) for name in ("segment", "street", "name")}
-        return {"at": at, "ends": np.array(self.ends, np.int64), "units": units, "ids": ids.take(pa.array(order)), **numbers}
+        return {"at": at, "ends": np.array(self.ends, np.int64), "units": units, "ids": ids.take(pa.array(order)), "rank": rank,
+                **numbers}  # fmt: skip

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,15 +11,18 @@ import pyarrow as pa
 
 from kernels.graph import Array
 from pipeline.config.graph import GraphConfig
+from pipeline.config.roads import OsmConfig
 from pipeline.ingest.formats.format import EdgeList
 from pipeline.ingest.formats.overture.parts import SegmentParts, batches
 from pipeline.ingest.formats.overture.proof import prove_names, prove_parts
 from pipeline.ingest.formats.overture.rules import RoadRules
+from pipeline.ingest.formats.overture.transitions import Transitions
 from pipeline.ingest.roads.certificate import WaysRead, prove
 from pipeline.ingest.roads.chains import chains_of
 from pipeline.ingest.roads.edges import edge_list_of
 from pipeline.ingest.roads.network import Attributes, RoadNetwork
-from pipeline.store.facts.roads import OvertureFacts, RoadFacts
+from pipeline.ingest.roads.turns import milli_costs, place_restrictions, write_turns
+from pipeline.store.facts.roads import OvertureFacts, RoadFacts, TurnFacts
 from pipeline.store.names import VertexNames, names_of
 
 log = logging.getLogger(__name__)
@@ -26,7 +30,8 @@ log = logging.getLogger(__name__)
 
 def read_segments(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     """Read the segments of a file that a profile takes. Raises BadInput."""
-    parts = SegmentParts(file, RoadRules.of(graph.osm))
+    rules = RoadRules.of(graph.osm)
+    parts = SegmentParts(file, rules, Transitions(rules))
     for first_row, table in batches(path, file, graph):
         parts.add(first_row, table)
     arrays, streets = parts.arrays(), parts.rules.streets
@@ -47,6 +52,8 @@ def read_segments(path: Path, file: str, graph: GraphConfig) -> EdgeList:
         more = [*prove_parts(parts, path, graph), prove_names(folder, numbers, ids)]
         rules, _ = prove(claim, folder, graph.columns.weight is not False)
         facts = _facts(graph, parts, network)
+        if turns := _store_turns(graph.osm, parts, network, numbers[arrays["rank"]], folder):
+            facts = facts.model_copy(update={"turns": turns})
         _tell(file, facts)
         return facts.model_copy(update={"rules": [*more, *rules], "seconds": round(time.perf_counter() - started, 6)})
 
@@ -64,12 +71,33 @@ def _numbers(network: RoadNetwork, ids: pa.Array, nodes: int) -> tuple[Array, Ve
     return numbers, names_of(ids.filter(pa.array(is_end[: len(ids)])))
 
 
+def _store_turns(
+    config: OsmConfig, parts: SegmentParts, network: RoadNetwork, numbers: Array, folder: Path
+) -> TurnFacts | None:  # fmt: skip
+    """Store which turns are prohibited, and return the facts of all turns; None if there is nothing.
+
+    `numbers`, int64 [V], are those of the vertices of parts in the edge list.
+    """
+    costs, transitions = milli_costs(config.turns), parts.transitions
+    read = transitions.read if config.obeys else 0
+    if not (read or costs):
+        return None
+    of = parts.parts_of(transitions.segments) if read else {}
+    stated = transitions.restrictions(of, parts.vertices) if read else []
+    stated = [one._replace(via=tuple(numbers[list(one.via or ())].tolist())) for one in stated]
+    placed, left = place_restrictions(network, stated)
+    write_turns(folder, placed, None)
+    left += transitions.left if read else Counter()
+    return TurnFacts(relations=read, restrictions=len(placed), left=dict(sorted(left.items())),
+                     **({"costs": costs} if costs else {}))  # fmt: skip
+
+
 def _facts(graph: GraphConfig, parts: SegmentParts, network: RoadNetwork) -> RoadFacts:
     """What was read, and what was left out, by the reason."""
     chains, counts = network.chains, parts.counts
     assert graph.osm.profile
     overture = OvertureFacts(
-        transitions=counts["transitions"], conditional=counts["conditional"], closed_parts=counts["closed_parts"],
+        transitions=parts.transitions.read, conditional=counts["conditional"], closed_parts=counts["closed_parts"],
         apart=counts["apart"],
     )  # fmt: skip
     return RoadFacts(
@@ -84,9 +112,6 @@ def _facts(graph: GraphConfig, parts: SegmentParts, network: RoadNetwork) -> Roa
 def _tell(file: str, facts: RoadFacts) -> None:
     """Say in the log what is not as a user may expect."""
     assert facts.overture
-    if facts.overture.transitions:
-        log.warning("%s: %s prohibited transitions are not respected: paths may turn where it is forbidden",
-                    file, f"{facts.overture.transitions:,}")  # fmt: skip
     if facts.overture.apart:
         log.warning("%s: connectors are at another place on %s segments than on the first one, which counts",
                     file, f"{facts.overture.apart:,}")  # fmt: skip

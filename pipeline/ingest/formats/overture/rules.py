@@ -60,6 +60,12 @@ class RoadRules:
             self._verdicts[said] = self._judge(said)
         return self._verdicts[said]
 
+    def concerns(self, when: Row | None) -> bool:
+        """Whether a prohibited transition is one for the traveller, perhaps at some times only."""
+        if not when or when.get("recognized") or when.get("using"):
+            return not when
+        return not when.get("mode") or not self.modes.isdisjoint(when["mode"])
+
     def _judge(self, said: _Said) -> int | str:
         if said.highway is None:
             return "no class"
@@ -123,11 +129,16 @@ def ends_of_rules(row: Row) -> list[float]:
     ends = set[float]()
     for name in LISTS:
         for rule in row.get(name) or ():
-            if (between := rule.get("between")) is not None:
-                if len(between) != 2 or not 0 <= between[0] < between[1] <= 1:
-                    raise ValueError(f"{name} has a rule between {between}, expected two shares of its length from 0 to 1")
-                ends |= {*between}
+            ends |= {*(range_of(rule, name) or ())}
     return sorted(ends - {0.0, 1.0})
+
+
+def range_of(rule: Row, name: str) -> tuple[float, float] | None:
+    """The part of a segment for which a rule of a list is; None if it is for all. Raises ValueError for what is no range."""
+    between = rule.get("between")
+    if between is not None and (len(between) != 2 or not 0 <= between[0] < between[1] <= 1):
+        raise ValueError(f"{name} has a rule between {between}, expected two shares of its length from 0 to 1")
+    return None if between is None else (between[0], between[1])
 
 
 def count_conditional(rows: Iterable[Row], counts: Counter[str]) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from pipeline.steps.attaching.proof.reading import Attached, Original, require
-from pipeline.tables.streets import way_of
+from pipeline.tables.streets import PART, way_of
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _of_roads(before: Original, after: Attached) -> _Parts:
     street = np.cumsum(begins) - 1
     require(int(begins.sum()) == len(before.street_src), "has another number of streets")
     rows = pa.array(street)
-    for name in (way_of(table.column_names), "class", "name"):
+    for name in (way_of(table.column_names), "class", "name", *({PART} & {*table.column_names})):
         require(table[name].combine_chunks().equals(before.table[name].take(rows).combine_chunks()), f"a part has another {name}")
     stored = before.table["length"].to_numpy()
     require(np.array_equal(np.add.reduceat(length, np.flatnonzero(begins)) if len(length) else length, stored),

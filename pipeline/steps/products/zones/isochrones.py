@@ -16,6 +16,7 @@ from pipeline.steps.places.files import placed_in
 from pipeline.steps.products.isochrones import require_isochrones, tabulate_isochrones
 from pipeline.steps.products.zones import Zones, parameters, write_batch
 from pipeline.steps.products.zones.recount import RULE, require_rows
+from pipeline.steps.products.zones.weights import PlaceWeights, weights_of_places
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import GraphFacts
 from pipeline.store.facts.products import ProductFacts
@@ -36,7 +37,7 @@ def require_isochrones_and_zones(edges: Folder, graph: Folder, config: Isochrone
         for name in config.sums:
             if name in {column.name for column in TABLES[STEP]}:
                 raise BadConfig(f"isochrones.sums: {name!r} is the name of another column of table {STEP}")
-        _zones_of(edges, graph, config, runtime)
+        _weighed(edges, graph, config, runtime)
 
 
 def tabulate_isochrone_zones(edges: Folder, graph: Folder, config: IsochronesConfig, runtime: Runtime) -> Folder:
@@ -53,12 +54,14 @@ def tabulate_isochrone_zones(edges: Folder, graph: Folder, config: IsochronesCon
 
     Raises as `tabulate_isochrones`, and what `Zones.of` raises.
     """
-    first, zones = tabulate_isochrones(edges, graph, config, runtime), _zones_of(edges, graph, config, runtime)
+    first, (zones, of_places) = tabulate_isochrones(edges, graph, config, runtime), _weighed(edges, graph, config, runtime)
     schema = _schema(graph, config, zones)
 
     def write(folder: Path) -> dict[str, Any]:
         rows = tables.read(first.path)
         numbers, weights, names = _zones_of_rows(edges, graph, config, zones, rows, runtime)
+        if of_places:
+            weights = of_places.of(rows[f"source{PLACE}"].combine_chunks())
         batch = _means(schema, config, rows, numbers, weights, names)
         if GEOMETRY in schema.names:
             assert zones.shapes
@@ -73,13 +76,16 @@ def tabulate_isochrone_zones(edges: Folder, graph: Folder, config: IsochronesCon
 
     inputs = {"edges": edges.digest, "graph": graph.digest, "isochrones": first.digest}
     keys = parameters(config.zone, config.zone_weight, zones) | _where(edges, graph, config, runtime)
+    keys |= {"weighed": sha256(of_places.amounts.tobytes()).hexdigest()} if of_places else {}
     return make(runtime.work / STEP, STEP, inputs, keys, write)
 
 
-def _zones_of(edges: Folder, graph: Folder, config: IsochronesConfig, runtime: Runtime) -> Zones:
+def _weighed(edges: Folder, graph: Folder, config: IsochronesConfig, runtime: Runtime) -> tuple[Zones, PlaceWeights | None]:
+    """The zones, and what the places of the sources' file weigh, if it says so."""
     assert config.zone
-    keys = "isochrones.zone", "isochrones.zone_weight"
-    return Zones.of(edges, graph, keys, config.zone, config.zone_weight, runtime.zones)
+    keys, name = ("isochrones.zone", "isochrones.zone_weight"), config.zone_weight
+    of_places = weights_of_places(edges, graph, config.sources, keys[1], name, runtime)
+    return Zones.of(edges, graph, keys, config.zone, None if of_places else name, runtime.zones), of_places
 
 
 def _where(edges: Folder, graph: Folder, config: IsochronesConfig, runtime: Runtime) -> dict[str, Any]:

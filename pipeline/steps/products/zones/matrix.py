@@ -1,7 +1,7 @@
 """Table `matrix_zones`: the distances from sources to targets, by the zones of both."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.products.zones import Zones, parameters, require_finite, schema_of, write_zones
 from pipeline.steps.products.zones.centres import central_vertices, table_of_zones
 from pipeline.steps.products.zones.recount import OF_TREES, OF_ZONES, MergedAgain, require_trees
+from pipeline.steps.products.zones.weights import EndWeights
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import GraphFacts
@@ -59,14 +60,14 @@ def tabulate_matrix_zones(
             Facts: `ProductFacts`.
 
     Raises:
-        BadConfig: A column is not in the table of nodes, or has no zones or weights.
+        BadConfig: A column is not in the table of nodes, or has no zones or weights; and as `EndWeights.of`.
         TooLarge: Memory does not hold what is known of all pairs of zones.
         Damaged: The graph was replaced meanwhile.
     Otherwise as `tabulate_closeness`.
     """
     assert options.zone
-    facts, names = GraphFacts.of(graph), ("matrix.zone", "matrix.zone_weight")
-    zones = Zones.of(edges, graph, names, options.zone, options.zone_weight, runtime.zones)
+    facts, weights = GraphFacts.of(graph), EndWeights.of(edges, graph, options, runtime)
+    zones = replace(Zones.of(edges, graph, ("matrix.zone", ""), options.zone, None, runtime.zones), weights=weights.ends[0])
     (sources, targets), beside = _ends(edges, graph, zones, ends, options, runtime)
     weighted = bool(options.zone_weight) and options.zone_ends == "every"
     schema = schema_of(STEP, facts.weight, facts.measure, zones, weighted)
@@ -75,7 +76,7 @@ def tabulate_matrix_zones(
     if options.cutoff is not None:
         limit = min(limit, largest_within(options.cutoff, schema.field("min").type))
     of_targets = _rows_of(graph, heads)
-    product = _Targets(zones.numbers[of_targets], zones.weights[of_targets], len(zones), limit)
+    product = _Targets(zones.numbers[of_targets], weights.ends[1][of_targets], len(zones), limit)
     sweeps, pairs = Sweeps(graph, sources, targets=heads, every=options.proof == "every"), len(zones) ** 2
     require_memory(f"{STEP}: {len(zones):,} zones with each other", zones.memory_for(pairs), "cpu")
 
@@ -104,7 +105,7 @@ def tabulate_matrix_zones(
         return total.facts(sweeps, runtime, sweeps.every, rules).model_copy(update=zones.figures).stored()
 
     keys = {"sources": sweeps.parameter, "targets": Sweeps(graph, targets).parameter, "cutoff": options.cutoff}
-    keys |= {"proof": options.proof, **parameters(options.zone, options.zone_weight, zones)}
+    keys |= {"proof": options.proof, **parameters(options.zone, options.zone_weight, zones), **weights.parameters}
     keys |= {"zone_ends": options.zone_ends} if options.zone_ends != "every" else {}
     return make(options.output, STEP, {"edges": edges.digest, "graph": graph.digest}, keys, write)
 
