@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import resource
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ _NAMES = (
     ("memory.max", "memory.current", ("inactive_file", "active_file")),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")),
 )
+ADDRESSES = "`ulimit -v` allows of addresses"
 _PER_VERTEX = 24  # bytes of a stored vertex: its id and its two degrees
 _PLENTY = 2  # times the memory that this process has
 # Of free memory an edge list may take this fraction: its layout takes up to 4 times as much, and 35 bytes for each vertex.
@@ -51,7 +53,8 @@ def free_memory(backend: Backend = "cpu") -> int:
     if backend == "gpu":
         return free_bytes()
     of_run = [most - private_memory() for most in _LIMITS]
-    return max(0, min([machine()[1], *of_run, *(group.left for group in control_groups())]))
+    of_space = [most - taken for most, taken in filter(None, [address_space()])]
+    return max(0, min([machine()[1], *of_run, *of_space, *(group.left for group in control_groups())]))
 
 
 def leave_enough(columns: int, backend: Backend) -> bool:
@@ -97,9 +100,26 @@ def limit_of_run() -> int | None:
 
 def private_memory() -> int:
     """Bytes of this process that are neither page cache nor shared with others."""
+    return _status("RssAnon", "RssShmem")
+
+
+def address_space() -> tuple[int, int] | None:
+    """The bytes of addresses that this process may have (`ulimit -v`), and those that it has, also of maps; None without a limit."""
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if most == resource.RLIM_INFINITY else (most, _status("VmSize"))
+
+
+def lack_of_addresses() -> str:
+    """That a limit of addresses is why memory was refused, with both numbers; empty without a limit."""
+    space = address_space()
+    return f"; this process has {size(space[1])} of the {size(space[0])} that {ADDRESSES}" if space else ""
+
+
+def _status(*names: str) -> int:
+    """The sum of these entries of this process."""
     try:
         lines = STATUS.read_text(encoding="ascii").splitlines()
-        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("RssAnon", "RssShmem")))
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(names))
     except OSError:  # no Linux
         return 0
 
