@@ -96,7 +96,7 @@ def _estimate(config: RunConfig) -> Estimate:
     disk += sum(table.costs.stored * shape.arcs for table in of_graph)
     disk += sum(of_product.bytes for of_product in trees.values())
     disk += sum(shape.vertices * 8 * (1 + len(stage.columns)) for stage in config.custom)
-    memory = memory_of(config, backend, shape, sizes.floats, trees)
+    memory = memory_of(config, backend, shape, sizes.floats, trees, sizes.group)
     disk += shape.arrays if memory.sparing else 0
     needs = [
         Need("memory", memory.total, free_memory() + private_memory()),  # which this process gives back when it ends

@@ -29,7 +29,7 @@ _NAMES = (
 )
 ADDRESSES = "`ulimit -v` allows of addresses"
 _PER_VERTEX = 24  # bytes of a stored vertex: its id and its two degrees
-_PLENTY = 2  # times the memory that this process has
+PLENTY = 2  # times the memory that this process has
 # Of free memory an edge list may take this fraction: its layout takes up to 4 times as much, and 35 bytes for each vertex.
 _PART_OF_FREE: dict[Backend, int] = {"cpu": 6, "gpu": 3}
 _SHARE_OF_FREE = 4  # the same of arcs that are sorted at a time where memory is short
@@ -129,7 +129,7 @@ def return_unused() -> None:
 
     Where twice as much is free as this process has, a command keeps it, because the kernel would zero it before it is used again.
     """
-    if keeps_freed_memory() and private_memory() < free_memory() // _PLENTY:
+    if keeps_freed_memory() and private_memory() < free_memory() // PLENTY:
         return
     pa.default_memory_pool().release_unused()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc's
