@@ -1,8 +1,8 @@
 """Compare the memory of whole runs with `graphmill estimate`, for every way to run: `python -m benchmarks.runs.memory --help`.
 
-Each run makes five stages with their proofs in an empty folder. Its processes are looked at every 20 ms: what counts is a process's
-proportional share of memory that the kernel cannot give up (`Pss_Anon` and `Pss_Shmem` of `smaps_rollup`), because maps of stored
-files may leave memory at any time. A line has the largest of the run's own process, and of its workers if there are some. The
+Each run makes five stages with their proofs in an empty folder. Its processes are looked at every 20 ms: what counts is a
+process's proportional share of memory that the kernel cannot give up (`Pss_Anon` and `Pss_Shmem` of `smaps_rollup`), because maps
+of stored files may leave memory at any time. A line has the largest of the run's own process, and of its workers if there are some. The
 exit status is 1 if an estimate is farther from its run than `FACTOR`, which docs/operations.md states.
 """
 
@@ -78,7 +78,7 @@ def measured(config: Path, log: Path) -> tuple[int, int]:
     return own, max(peaks.of.values(), default=0)
 
 
-def estimated(config: Path) -> dict[str, Any]:
+def estimated(config: Path) -> Any:
     """What the command `graphmill estimate` says; it fails if it expects too little memory."""
     command = [sys.executable, "-m", "pipeline.cli", "estimate", str(config), "--json"]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout)
@@ -137,7 +137,10 @@ def compared(name: str, mode: str, source: Path, limit: int | None, folder: Path
     for process, taken, expected in both:
         times = expected / taken
         far = " !" if not 1 / FACTOR < times < FACTOR else ""
-        yield f"| {name} | {mode}{far} | {limited} | {process} | {taken / 1e6:,.0f} | {expected / 1e6:,.0f} | {times:.2f} |", times
+        yield (
+            f"| {name} | {mode}{far} | {limited} | {process} | {taken / 1e6:,.0f} | {expected / 1e6:,.0f} | {times:.2f} |",
+            times,
+        )
 
 
 def main() -> None:
@@ -145,7 +148,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.runs.memory", description=__doc__)
     parser.add_argument("--graphs", default=";".join(GRAPHS), help="names of graphs, separated by semicolons (default: all)")
     parser.add_argument("--modes", default=";".join(MODES), help="names of modes, separated by semicolons (default: all)")
-    parser.add_argument("--limits", default="0;0.5", help="values of [limits] memory, as shares of the estimate of the run's process without one; 0: none (default: 0;0.5)")
+    parser.add_argument(
+        "--limits",
+        default="0;0.5",
+        help="values of [limits] memory, as shares of the estimate without one; 0: none (default: 0;0.5)",
+    )
     parser.add_argument("--sources", type=Path, help="a folder that keeps the graphs (default: a temporary one)")
     asked = parser.parse_args()
     print(HEAD, flush=True)

@@ -64,14 +64,15 @@ def memory_of(
         held = max(_bytes(rates.HELD, shape), read if keeps else 0)
         if cluster.shards:
             held += int(_of_shards(shape, cluster.shards))
-            beside = {name: rates.SHARDED_STAGE * more for name, more in beside.items()}
+        times = (rates.SHARDED_STAGE if cluster.shards else 1.0) * (1.0 if keeps else rates.RETURNING)
+        beside = {name: times * more for name, more in beside.items()}
         steps = {"graph": layout} | {name: int(held + more) for name, more in beside.items()}
         at_once = 1 if cluster.shards else stages_at_once(backend, shape.vertices, shape.arcs)
         others = sorted((beside[stage] for stage in config.stages), reverse=True)[1:at_once]
         return Memory(steps, int(max(steps.values()) + rates.OVERLAP * sum(others)), 0, 0, 0, sparing)
     workers = cluster.local_workers(cores()) if cluster.scheduler == "local" else 0
     if not cluster.shards:
-        steps = {name: int(rates.WORKER + rates.OF_WORKER * more) for name, more in beside.items()}
+        steps = {name: int(rates.WORKER + rates.RETURNING * more) for name, more in beside.items()}
         graph = _bytes(rates.MAPPED, shape)
         mapped = max((graph + more for more in beside.values()), default=0)
         own = int(layout + rates.DASK)
@@ -87,10 +88,10 @@ def memory_of(
     ranks = (of_vertex * shape.vertices + times * shape.layout(sparing) + _of_reading(shape, group)) * share
     steps = {"graph": int(rates.WORKER + ranks)}
     steps |= {name: int(rates.WORKER + of_worker(name, more)) for name, more in beside.items()}
-    graph = rates.MAPPED[1] * shape.vertices + rates.MAPPED[2] * shape.arcs
-    mapped = rates.MAPPED[0] + max((graph * (1 if name in whole else share) + of_worker(name, more) for name, more in beside.items()), default=0)
+    arcs = rates.MAPPED[1] * shape.vertices + rates.MAPPED[2] * shape.arcs
+    mapped = (arcs * (1 if name in whole else share) + of_worker(name, more) for name, more in beside.items())
     each = max(steps.values())
-    return Memory(steps, int(read + rates.DASK), workers, each, max(each, int(mapped)), sparing)
+    return Memory(steps, int(read + rates.DASK), workers, each, max(each, int(rates.MAPPED[0] + max(mapped))), sparing)
 
 
 def _of_reading(shape: Shape, group: int) -> float:

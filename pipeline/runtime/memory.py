@@ -104,7 +104,7 @@ def private_memory() -> int:
 
 
 def address_space() -> tuple[int, int] | None:
-    """The bytes of addresses that this process may have (`ulimit -v`), and those that it has, also of maps; None without a limit."""
+    """Bytes of addresses that this process may have (`ulimit -v`), and those that it has, also of maps; None without a limit."""
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if most == resource.RLIM_INFINITY else (most, _status("VmSize"))
 
