@@ -2,7 +2,7 @@
 
 Each run makes five stages with their proofs in an empty folder. Its processes are looked at every 20 ms: what counts is a
 process's proportional share of memory that the kernel cannot give up (`Pss_Anon` and `Pss_Shmem` of `smaps_rollup`), because maps
-of stored files may leave memory at any time. A line has the largest of the run's own process, and of its workers if there are some. The
+of stored files may leave memory at any time. A line has the run's own process, and another one the largest of its workers. The
 exit status is 1 if an estimate is farther from its run than `FACTOR`, which docs/operations.md states.
 """
 

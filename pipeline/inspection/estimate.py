@@ -86,7 +86,7 @@ def _estimate(config: RunConfig) -> Estimate:
     work = Work(config, backend, shape.vertices / 1e6, shape.arcs / 1e6, sizes.floats, cores(), of_cpu)
     trees = trees_of(config, shape.vertices, shape.arcs)
     merged = merges(config.graph.parallel, bool(sizes.weight))
-    seconds = seconds_of(work, sizes.copied, sizes.named, merged, trees)
+    seconds = seconds_of(work, sizes, merged, trees)
     of_graph = [table for table in GRAPH_TABLES.values() if table.is_wanted(config, shape.arcs)]
     own = [CUSTOM + stage.name for stage in config.custom]
     before = _before(config, backend, shape.arcs, (*seconds, *own))

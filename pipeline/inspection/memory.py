@@ -73,10 +73,9 @@ def memory_of(
     workers = cluster.local_workers(cores()) if cluster.scheduler == "local" else 0
     if not cluster.shards:
         steps = {name: int(rates.WORKER + rates.RETURNING * more) for name, more in beside.items()}
-        graph = _bytes(rates.MAPPED, shape)
-        mapped = max((graph + more for more in beside.values()), default=0)
+        with_maps = int(_bytes(rates.MAPPED, shape) + max(beside.values(), default=0))
         own = int(layout + rates.DASK)
-        return Memory({"graph": own} | steps, own, workers, max(steps.values(), default=0), int(mapped), sparing)
+        return Memory({"graph": own} | steps, own, workers, max(steps.values(), default=0), with_maps, sparing)
     share = -(-cluster.shards // max(1, workers)) / cluster.shards  # of a worker
     whole = {stage for stage in config.stages if BY_NAME[stage].shares_searches} | {*trees}  # of which a process has all
 
@@ -85,13 +84,13 @@ def memory_of(
         return more * ranks if name in whole else (_of_shards(shape, cluster.shards) + rates.SHARDED_STAGE * more) * share
 
     of_vertex, times = rates.RANKS
-    ranks = (of_vertex * shape.vertices + times * shape.layout(sparing) + _of_reading(shape, group)) * share
-    steps = {"graph": int(rates.WORKER + ranks)}
+    layout = int((of_vertex * shape.vertices + times * shape.layout(sparing) + _of_reading(shape, group)) * share)
+    steps = {"graph": int(rates.WORKER) + layout}
     steps |= {name: int(rates.WORKER + of_worker(name, more)) for name, more in beside.items()}
-    arcs = rates.MAPPED[1] * shape.vertices + rates.MAPPED[2] * shape.arcs
-    mapped = (arcs * (1 if name in whole else share) + of_worker(name, more) for name, more in beside.items())
+    graph = rates.MAPPED[1] * shape.vertices + rates.MAPPED[2] * shape.arcs
+    mapped = [rates.MAPPED[0] + graph * (1 if one in whole else share) + of_worker(one, more) for one, more in beside.items()]
     each = max(steps.values())
-    return Memory(steps, int(read + rates.DASK), workers, each, max(each, int(rates.MAPPED[0] + max(mapped))), sparing)
+    return Memory(steps, int(read + rates.DASK), workers, each, int(max([each, *mapped])), sparing)
 
 
 def _of_reading(shape: Shape, group: int) -> float:

@@ -21,6 +21,10 @@ RATES: dict[str, dict[str, Rate]] = {
         "places": (0.3, 0.0, 10.0),  # for each million places
         "attached": (0.3, 14.0, 4.0),  # for each million places, and for each million arcs
         "change_tables": (0.3, 1.0, 0.0),  # for each million rows
+        "split": (0.05, 0.0, 2.5),  # for each million arcs of streets, with turn restrictions
+        "split, costs": (0.05, 0.0, 15.0),  # the same with costs of turns, which divide every crossing
+        "turned": (0.03, 0.0, 0.4),
+        "turned, costs": (0.03, 0.0, 1.25),
     },
     "gpu": {
         "edges": (0.6, 0.0, 0.006),
@@ -37,6 +41,10 @@ RATES: dict[str, dict[str, Rate]] = {
         "places": (0.3, 0.0, 10.0),
         "attached": (0.3, 14.0, 4.0),  # on the CPU
         "change_tables": (0.3, 1.0, 0.0),
+        "split": (0.05, 0.0, 2.5),  # on the CPU
+        "split, costs": (0.05, 0.0, 15.0),
+        "turned": (0.4, 0.0, 0.02),
+        "turned, costs": (0.4, 0.0, 0.1),
     },
 }
 GROWTH = 0.22  # a hierarchy's rate grows with this power of the vertices: a larger network needs more levels

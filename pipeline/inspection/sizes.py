@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.decimals import places_of
+from pipeline.config.formats import OF_ROADS
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
@@ -41,6 +42,7 @@ class GraphSizes:
     named: bool  # whether ids are strings
     copied: bool  # whether a run stores the edge list, too
     origin: str  # of `edges`, for people
+    roads: bool = False  # whether they are streets, whose turns may matter to paths
     group: int = 0  # rows that a core reads at a time, if the file states it
 
     @property
@@ -74,7 +76,7 @@ def _sizes(source: Source | Feed, reject: float, graph: GraphConfig, weight: pa.
                 with opened_feed(source, graph, weight) as opened:
                     return _of_binary(graph, opened.edges, source.size or 0)
             read = entry.read(on_disk, file.url, graph) if on_disk else EdgeList(iter(()), pa.int64())
-            sized = _of_binary(graph, read, source.size or 0)
+            sized = replace(_of_binary(graph, read, source.size or 0), roads=name in OF_ROADS)
             return _looked_at(sized, on_disk, read) if on_disk and file is source and is_parquet(on_disk, file.url) else sized
         whole = content.total is not None and content.bytes >= content.total and file is source
         first = beginning(first, graph.encoding)
