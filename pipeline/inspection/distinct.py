@@ -18,8 +18,9 @@ from kernels.graph import Array
 SAMPLE = 2**23  # rows, of which a core reads the ends in about a second
 _BATCH = 2**18  # rows
 _MARKS = 2**24  # ids, or hashes of ids, that are counted
-_LOCAL = 0.9  # growth at this power of the rows is that of a file whose neighbouring rows have neighbouring ids
-_FRESH = 0.8  # share of ends that are different in a random graph of which only a small part is read
+_LOCAL = 0.8  # growth at this power of the rows is that of a file whose neighbouring rows have neighbouring ids
+_EVEN = 0.7  # the same if each id is in some rows or blocks of rows, all about equally often
+_FRESH = 0.75  # share of ends that are different in a random graph of which only a small part is read
 _LARGEST, _STEEPEST = 1e6, 1.35  # of the shape, and of its growth when rows double
 
 
@@ -86,6 +87,8 @@ def _extended(read: tuple[int, int], counts: tuple[int, int], rows: int, populat
     growth = np.log(counts[1] / max(1, counts[0])) / np.log(read[1] / read[0])
     if growth > _LOCAL and counts[1] < _FRESH * 2 * read[1]:
         return int(counts[1] * (rows / read[1]) ** growth)
+    if growth > _EVEN:
+        return int(-population * np.expm1(rows / read[1] * np.log1p(-min(counts[1] / population, 1 - 1e-9))))
     before, now = (_shape(2 * ends, count, population) for ends, count in zip(read, counts, strict=True))
     of_doubling = min(max(now / before, 1.0), _STEEPEST) ** (np.log(2) / np.log(read[1] / read[0]))
     return int(_different(2 * rows, min(now * of_doubling ** np.log2(rows / read[1]), _LARGEST), population))
