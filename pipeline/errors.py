@@ -26,6 +26,7 @@ A message names the thing, the value and the limit. Conditions that no input can
 import errno
 import os
 
+from pipeline.addresses import lack_of_addresses
 from pipeline.redaction import quoted
 
 
@@ -107,8 +108,6 @@ def message(error: Exception) -> str | None:
     if isinstance(error, GraphmillError):
         return str(error)
     if _is_lack_of_memory(error):
-        from pipeline.runtime.memory import lack_of_addresses
-
         why = str(error) if isinstance(error, MemoryError) else ""
         return f"out of memory: {why or 'the graph needs more than this machine has'}{lack_of_addresses()}"
     if isinstance(error, RuntimeError) and "no locator available" in str(error):

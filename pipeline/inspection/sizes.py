@@ -20,10 +20,10 @@ from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.detect import binary_format, detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat, in_the_right_way
 from pipeline.ingest.formats.parquet import is_parquet
+from pipeline.ingest.formats.parquet.distinct import distinct_ids
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.source import Source, stored
 from pipeline.ingest.values.encodings import beginning
-from pipeline.inspection.distinct import distinct_ids
 from pipeline.store.edges import LARGEST_GROUP
 
 _BINARY_EDGE = 10  # bytes of an edge in a binary file that does not say how many it has, or is compressed or remote, so not read

@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import resource
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,20 +13,20 @@ import pyarrow as pa
 from kernels.cpu.parallel import cores
 from kernels.gpu.loader import free_bytes
 from kernels.records import dataclass
+from pipeline.addresses import address_space, status
 from pipeline.config.model import MIB
 from pipeline.errors import TooLarge
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.interpreter import keeps_freed_memory
 from pipeline.units import size
 
-MEMINFO, STATUS = Path("/proc/meminfo"), Path("/proc/self/status")
+MEMINFO = Path("/proc/meminfo")
 CGROUPS = Path("/sys/fs/cgroup")
 # For versions 2 and 1: the limit, the usage, and the entries of `memory.stat` with the page cache that the kernel gives up.
 _NAMES = (
     ("memory.max", "memory.current", ("inactive_file", "active_file")),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")),
 )
-ADDRESSES = "`ulimit -v` allows of addresses"
 _PER_VERTEX = 24  # bytes of a stored vertex: its id and its two degrees
 PLENTY = 2  # times the memory that this process has
 # Of free memory an edge list may take this fraction: its layout takes up to 4 times as much, and 35 bytes for each vertex.
@@ -100,28 +99,7 @@ def limit_of_run() -> int | None:
 
 def private_memory() -> int:
     """Bytes of this process that are neither page cache nor shared with others."""
-    return _status("RssAnon", "RssShmem")
-
-
-def address_space() -> tuple[int, int] | None:
-    """Bytes of addresses that this process may have (`ulimit -v`), and those that it has, also of maps; None without a limit."""
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return None if most == resource.RLIM_INFINITY else (most, _status("VmSize"))
-
-
-def lack_of_addresses() -> str:
-    """That a limit of addresses is why memory was refused, with both numbers; empty without a limit."""
-    space = address_space()
-    return f"; this process has {size(space[1])} of the {size(space[0])} that {ADDRESSES}" if space else ""
-
-
-def _status(*names: str) -> int:
-    """The sum of these entries of this process."""
-    try:
-        lines = STATUS.read_text(encoding="ascii").splitlines()
-        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(names))
-    except OSError:  # no Linux
-        return 0
+    return status("RssAnon", "RssShmem")
 
 
 def return_unused() -> None:

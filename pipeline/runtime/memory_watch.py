@@ -9,8 +9,9 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import NamedTuple
 
+from pipeline.addresses import ADDRESSES, address_space
 from pipeline.errors import TooLarge
-from pipeline.runtime.memory import ADDRESSES, address_space, control_groups, limit_of_run, machine, private_memory
+from pipeline.runtime.memory import control_groups, limit_of_run, machine, private_memory
 from pipeline.signals import failing
 from pipeline.units import size
 

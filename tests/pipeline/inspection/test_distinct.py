@@ -8,8 +8,8 @@ import pytest
 from benchmarks.generators import grid_edges
 from kernels.generators import ends, graph500
 from pipeline.config.graph import GraphConfig
-from pipeline.inspection import distinct
-from pipeline.inspection.distinct import distinct_ids
+from pipeline.ingest.formats.parquet import distinct
+from pipeline.ingest.formats.parquet.distinct import distinct_ids
 from pipeline.inspection.sizes import sizes_of
 
 ROWS = 1_000_000
@@ -30,7 +30,9 @@ def sparse():
 
 
 def grid():
-    return tuple(column[:ROWS] for column in grid_edges(800))
+    src, dst = grid_edges(800)
+    order = np.argsort(src, kind="stable")[:ROWS]
+    return src[order], dst[order]
 
 
 def star():

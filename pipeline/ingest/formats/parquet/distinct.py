@@ -3,7 +3,8 @@
 If a vertex with the rate x has an end of a row with the probability x / rows, and rates are spread as a gamma distribution of
 shape c over a population of V ids (Greenwood and Yule, 1920), n ends have V (1 - (1 + n / (V c))^-c) different ids. A large c is
 a random graph, a small one a network with few frequent ids. In Kronecker graphs, c itself grows by about the same factor whenever
-the number of rows doubles, so that half of the sample and all of it give c for all rows.
+the number of rows doubles, so that half of the sample and all of it give c for all rows. A file that goes through its vertices
+several times, such as all streets to the east before all to the north, may be estimated a third too low.
 """
 
 from collections.abc import Iterator, Sequence
