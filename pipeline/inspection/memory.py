@@ -77,7 +77,7 @@ def memory_of(
         own = int(layout + rates.DASK)
         return Memory({"graph": own} | steps, own, workers, max(steps.values(), default=0), with_maps, sparing)
     share = -(-cluster.shards // max(1, workers)) / cluster.shards  # of a worker
-    whole = {stage for stage in config.stages if BY_NAME[stage].shares_searches} | {*trees}  # of which a process has all
+    whole = {stage for stage in config.stages if BY_NAME[stage].opens_whole_graph} | {*trees}  # of which a process has all
 
     def of_worker(name: str, more: float) -> float:
         ranks = share * cluster.shards if name in config.stages else 1
