@@ -134,6 +134,7 @@ bench-on-cpu: $(VENV)/dev
 bounds: $(VENV)/dev
 	$(BIN)/python -m benchmarks.cpu.bounds
 	$(BIN)/python -m benchmarks.runs.rates
+	$(BIN)/python -m benchmarks.runs.memory
 
 GRAPHS ?= data
 bench-reachability:

@@ -23,8 +23,10 @@ GraphmillError
 A message names the thing, the value and the limit. Conditions that no input can cause are asserts instead.
 """
 
+import errno
 import os
 
+from pipeline.addresses import lack_of_addresses
 from pipeline.redaction import quoted
 
 
@@ -105,14 +107,22 @@ def message(error: Exception) -> str | None:
     """One sentence for an error that the user can fix; None for a bug."""
     if isinstance(error, GraphmillError):
         return str(error)
-    if isinstance(error, MemoryError):
-        return f"out of memory: {error or 'the graph needs more than this machine has'}"
+    if _is_lack_of_memory(error):
+        why = str(error) if isinstance(error, MemoryError) else ""
+        return f"out of memory: {why or 'the graph needs more than this machine has'}{lack_of_addresses()}"
     if isinstance(error, RuntimeError) and "no locator available" in str(error):
         return "no folder for compiled code is writable; name one in the environment variable NUMBA_CACHE_DIR"
     if isinstance(error, OSError):
         where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, str | os.PathLike) else ""
         return quoted(f"{where}{error.strerror or error}")
     return None
+
+
+def _is_lack_of_memory(error: Exception) -> bool:
+    """Whether memory was refused: also to the C library, which then may not say why, or to the stack of a new thread."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM or (type(error) is OSError and error.args[:2] == (None, None))
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "can't start new thread" in str(error))
 
 
 def not_in_graph(file: str, row: int, name: str, vertex: object, vertices: int) -> BadInput:

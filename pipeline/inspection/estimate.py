@@ -86,7 +86,7 @@ def _estimate(config: RunConfig) -> Estimate:
     work = Work(config, backend, shape.vertices / 1e6, shape.arcs / 1e6, sizes.floats, cores(), of_cpu)
     trees = trees_of(config, shape.vertices, shape.arcs)
     merged = merges(config.graph.parallel, bool(sizes.weight))
-    seconds = seconds_of(work, sizes.copied, sizes.named, merged, trees)
+    seconds = seconds_of(work, sizes, merged, trees)
     of_graph = [table for table in GRAPH_TABLES.values() if table.is_wanted(config, shape.arcs)]
     own = [CUSTOM + stage.name for stage in config.custom]
     before = _before(config, backend, shape.arcs, (*seconds, *own))
@@ -96,7 +96,7 @@ def _estimate(config: RunConfig) -> Estimate:
     disk += sum(table.costs.stored * shape.arcs for table in of_graph)
     disk += sum(of_product.bytes for of_product in trees.values())
     disk += sum(shape.vertices * 8 * (1 + len(stage.columns)) for stage in config.custom)
-    memory = memory_of(config, backend, shape, sizes.floats, trees)
+    memory = memory_of(config, backend, shape, sizes.floats, trees, sizes.group)
     disk += shape.arrays if memory.sparing else 0
     needs = [
         Need("memory", memory.total, free_memory() + private_memory()),  # which this process gives back when it ends

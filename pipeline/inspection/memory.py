@@ -14,7 +14,7 @@ from pipeline.inspection.products import TreesOfProduct, answers_of, are_swept, 
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.memory import Shape, leave_enough, stages_at_once
+from pipeline.runtime.memory import PLENTY, Shape, free_memory, leave_enough, stages_at_once
 
 _RANKING = 48  # bytes for each vertex of a ranking that is computed beside others
 _FLOATS = 2  # how many times as many bytes a tree takes with floats
@@ -22,12 +22,13 @@ _FLOATS = 2  # how many times as many bytes a tree takes with floats
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of memory.
+    """Bytes of memory that the kernel cannot give up.
 
     Attributes:
         steps: Of the process in which a step computes, by its name.
         own: Of the run's process.
         workers, each: How many workers of this machine there are, and bytes of each.
+        mapped: Of each worker with the maps of files that it reads, which count for `[cluster] memory`.
         sparing: Whether the layout reads the edges from the disk, again and again, because memory does not hold them.
     """
 
@@ -35,6 +36,7 @@ class Memory:
     own: int
     workers: int
     each: int
+    mapped: int = 0
     sparing: bool = False
 
     @property
@@ -43,39 +45,73 @@ class Memory:
         return self.own + self.workers * self.each
 
 
-def memory_of(config: RunConfig, backend: Backend, shape: Shape, floats: bool, trees: Mapping[str, TreesOfProduct]) -> Memory:
-    """Estimate the memory of a run's processes."""
+def memory_of(
+    config: RunConfig, backend: Backend, shape: Shape, floats: bool, trees: Mapping[str, TreesOfProduct], group: int = 0
+) -> Memory:  # fmt: skip
+    """Estimate the memory of a run's processes; a core reads `group` rows of the source at a time, 0 if that is not known."""
     if backend == "gpu":
         layout = _bytes(rates.HOST, shape)
         return Memory({"graph": layout}, layout, 0, 0)
-    sparing = not leave_enough(shape.columns, backend)
-    layout = int(rates.LAYOUT[sparing] + rates.LAID_OUT * shape.vertices + shape.layout(sparing))
+    cluster = config.cluster
     beside = {stage: _of_stage(config, stage, shape) for stage in config.stages}
     beside |= {name: _of_trees(one, shape, floats) for name, one in trees.items()}
     beside |= {
         name: _of_costs(table.costs.memory, shape) for name, table in GRAPH_TABLES.items() if table.is_wanted(config, shape.arcs)
     }
-    cluster = config.cluster
+    read = int(rates.PROCESS + _of_reading(shape, group))
+    sparing, keeps, layout = _of_layout(shape, read)
     if cluster.scheduler == "none":
-        held = _bytes(rates.HELD, shape)
+        held = max(_bytes(rates.HELD, shape), read if keeps else 0)
+        if cluster.shards:
+            held += int(_of_shards(shape, cluster.shards))
+        times = (rates.SHARDED_STAGE if cluster.shards else 1.0) * (1.0 if keeps else rates.RETURNING)
+        beside = {name: times * more for name, more in beside.items()}
         steps = {"graph": layout} | {name: int(held + more) for name, more in beside.items()}
         at_once = 1 if cluster.shards else stages_at_once(backend, shape.vertices, shape.arcs)
-        together = sorted((beside[stage] for stage in config.stages), reverse=True)[:at_once]
-        return Memory(steps, max([*steps.values(), int(held + sum(together))]), 0, 0, sparing)
-    whole = {stage for stage in config.stages if BY_NAME[stage].opens_whole_graph}  # of which a process has all
-    share = 1 / cluster.shards if cluster.shards else 1.0
+        others = sorted((beside[stage] for stage in config.stages), reverse=True)[1:at_once]
+        return Memory(steps, int(max(steps.values()) + rates.OVERLAP * sum(others)), 0, 0, 0, sparing)
     workers = cluster.local_workers(cores()) if cluster.scheduler == "local" else 0
-    ranks_of_each = max(1, -(-cluster.shards // max(1, workers)))
-    graph = _bytes((0.0, *rates.WORKER[1:]), shape)
+    if not cluster.shards:
+        steps = {name: int(rates.WORKER + rates.RETURNING * more) for name, more in beside.items()}
+        with_maps = int(_bytes(rates.MAPPED, shape) + max(beside.values(), default=0))
+        own = int(layout + rates.DASK)
+        return Memory({"graph": own} | steps, own, workers, max(steps.values(), default=0), with_maps, sparing)
+    share = -(-cluster.shards // max(1, workers)) / cluster.shards  # of a worker
+    whole = {stage for stage in config.stages if BY_NAME[stage].opens_whole_graph} | {*trees}  # of which a process has all
 
     def of_worker(name: str, more: float) -> float:
-        if name in trees:
-            return graph + more  # products do not run over ranks: a worker opens all of the graph
-        return graph + more * ranks_of_each if name in whole else (graph + more) * share * ranks_of_each
+        ranks = share * cluster.shards if name in config.stages else 1
+        return more * ranks if name in whole else (_of_shards(shape, cluster.shards) + rates.SHARDED_STAGE * more) * share
 
-    steps = {name: int(rates.WORKER[0] + of_worker(name, more)) for name, more in beside.items()}
-    own = int(rates.HELD[0] if cluster.shards else layout)
-    return Memory({"graph": own} | steps, own, workers, max(steps.values(), default=0))
+    of_vertex, times = rates.RANKS
+    layout = int((of_vertex * shape.vertices + times * shape.layout(sparing) + _of_reading(shape, group)) * share)
+    steps = {"graph": int(rates.WORKER) + layout}
+    steps |= {name: int(rates.WORKER + of_worker(name, more)) for name, more in beside.items()}
+    graph = rates.MAPPED[1] * shape.vertices + rates.MAPPED[2] * shape.arcs
+    mapped = [rates.MAPPED[0] + graph * (1 if one in whole else share) + of_worker(one, more) for one, more in beside.items()]
+    each = max(steps.values())
+    return Memory(steps, int(read + rates.DASK), workers, each, int(max([each, *mapped])), sparing)
+
+
+def _of_reading(shape: Shape, group: int) -> float:
+    """Bytes of the rows that are decoded at a time, which Arrow keeps while memory is plentiful."""
+    if not group:
+        return rates.READ_TEXT
+    return rates.READ * min(cores() * group, shape.edges) * (24 if shape.weight else 16)
+
+
+def _of_layout(shape: Shape, read: int) -> tuple[bool, bool, int]:
+    """Whether the layout reads edges from the disk, whether freed memory is kept, and bytes of the process that lays out."""
+    sparing = not leave_enough(shape.columns, "cpu")
+    of_vertices = (rates.LAID_OUT_SPARING if sparing else rates.LAID_OUT) * shape.vertices
+    layout = of_vertices + shape.layout(sparing)
+    keeps = not sparing and free_memory() > PLENTY * (read + layout)
+    return sparing, keeps, int((read if keeps else rates.LAYOUT[sparing]) + layout)
+
+
+def _of_shards(shape: Shape, ranks: int) -> float:
+    """Bytes of all shards of a graph: they have their arcs in memory, and data of their ghosts."""
+    return shape.arrays + rates.SHARD * shape.vertices * (2 - 2 / max(2, ranks))
 
 
 def _bytes(rate: Rate, shape: Shape) -> int:

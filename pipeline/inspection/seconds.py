@@ -17,11 +17,13 @@ from pipeline.inspection.products import (
     searches_of,
     sources_of,
 )
+from pipeline.inspection.sizes import GraphSizes
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend
 from pipeline.steps.parallel import STEP as MERGED
 from pipeline.steps.places.files import has_places
+from pipeline.steps.turns import SPLIT, TURNED
 from pipeline.store.deltas import ATTACHED
 
 HIERARCHY = "hierarchy"  # built by the first product that sweeps it
@@ -94,18 +96,17 @@ class Work:
         return self.slowness * (once + one * trees.number / min(self.cores, max(1, trees.number)))
 
 
-def seconds_of(work: Work, copied: bool, named: bool, merged: bool, trees: Mapping[str, TreesOfProduct]) -> dict[str, float]:
+def seconds_of(work: Work, sizes: GraphSizes, merged: bool, trees: Mapping[str, TreesOfProduct]) -> dict[str, float]:
     """Seconds of all steps of a run, in the order in which it makes them.
 
     Args:
-        copied: Whether the run stores the edge list.
-        named: Whether ids are strings.
+        sizes: Those of the graph.
         merged: Whether parallel rows are merged before the layout.
         trees: What its products need.
     """
     config, million = work.config, (work.vertices, work.arcs)
-    of = rates.RATES[work.backend]
-    seconds = {"edges": work.seconds(of["copied" if copied else "edges"], *million)}
+    of, named = rates.RATES[work.backend], sizes.named
+    seconds = {"edges": work.seconds(of["copied" if sizes.copied else "edges"], *million)}
     if named:
         seconds["edges"] += work.seconds(of["numbered"], *million)
     if config.places.attach == "streets":
@@ -113,7 +114,12 @@ def seconds_of(work: Work, copied: bool, named: bool, merged: bool, trees: Mappi
         seconds[ATTACHED] = work.seconds(of[ATTACHED], places / 1e6, work.arcs)
     if merged:
         seconds[MERGED] = work.seconds(of[MERGED], *million)
-    seconds |= {step: work.of_step(step) for step in ("graph", *config.stages)}
+    seconds["graph"] = work.of_step("graph")
+    osm = config.graph.osm
+    costs = any(osm.turns.model_dump().values())
+    if sizes.roads and (costs or osm.obeys):
+        seconds |= {step: work.seconds(of[f"{step}, costs" if costs else step], *million) for step in (SPLIT, TURNED)}
+    seconds |= {step: work.of_step(step) for step in config.stages}
     built = False
     for step, of_product in trees.items():
         swept = are_swept(of_product.number, int(work.vertices * 1e6), int(work.arcs * 1e6))

@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from kernels.decimals import places_of
+from pipeline.config.formats import OF_ROADS
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
@@ -16,9 +19,12 @@ from pipeline.ingest.feed.partitions import completed, in_partition
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.detect import binary_format, detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat, in_the_right_way
+from pipeline.ingest.formats.parquet import is_parquet
+from pipeline.ingest.formats.parquet.distinct import distinct_ids
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.source import Source, stored
 from pipeline.ingest.values.encodings import beginning
+from pipeline.store.edges import LARGEST_GROUP
 
 _BINARY_EDGE = 10  # bytes of an edge in a binary file that does not say how many it has, or is compressed or remote, so not read
 _STATED, _COUNTED, _ESTIMATED = "as the file states", "counted", "estimated from the beginning of the file"
@@ -36,6 +42,8 @@ class GraphSizes:
     named: bool  # whether ids are strings
     copied: bool  # whether a run stores the edge list, too
     origin: str  # of `edges`, for people
+    roads: bool = False  # whether they are streets, whose turns may matter to paths
+    group: int = 0  # rows that a core reads at a time, if the file states it
 
     @property
     def exact(self) -> bool:
@@ -68,7 +76,8 @@ def _sizes(source: Source | Feed, reject: float, graph: GraphConfig, weight: pa.
                 with opened_feed(source, graph, weight) as opened:
                     return _of_binary(graph, opened.edges, source.size or 0)
             read = entry.read(on_disk, file.url, graph) if on_disk else EdgeList(iter(()), pa.int64())
-            return _of_binary(graph, read, source.size or 0)
+            sized = replace(_of_binary(graph, read, source.size or 0), roads=name in OF_ROADS)
+            return _looked_at(sized, on_disk, read) if on_disk and file is source and is_parquet(on_disk, file.url) else sized
         whole = content.total is not None and content.bytes >= content.total and file is source
         first = beginning(first, graph.encoding)
         text = Text(content.file, iter([first if whole else first[: first.rfind(b"\n") + 1] or first]), graph.limits)
@@ -97,6 +106,21 @@ def _of_binary(graph: GraphConfig, read: EdgeList, size: int) -> GraphSizes:
     most = max((int(read.largest[end]) for end in ("src", "dst") if end in read.largest), default=edges) + 1
     vertices = min(most, 2 * edges) if read.declared_vertices is None else read.declared_vertices
     return _sized(graph, read, edges, vertices, _ESTIMATED if read.rows is None else _STATED)
+
+
+def _looked_at(sized: GraphSizes, path: Path, read: EdgeList) -> GraphSizes:
+    """The sizes of a Parquet file with its row groups, and with vertices by a look at some rows: many ids may have no edge."""
+    ends = [read.columns.names[end] for end in ("src", "dst") if end in read.largest] if read.columns else []
+    try:
+        metadata = pq.read_metadata(path)
+        group = max((metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)), default=0)
+        sized = replace(sized, group=min(group, LARGEST_GROUP))
+        if len(ends) == 2 and read.declared_vertices is None and sized.edges:
+            above = max(int(read.largest[end]) for end in ("src", "dst")) + 1
+            sized = replace(sized, vertices=distinct_ids([path], (ends[0], ends[1]), sized.edges, above))
+    except (OSError, pa.ArrowException):  # which reading the source reports
+        pass
+    return sized
 
 
 def is_rounded(weights: pa.ChunkedArray | None) -> bool:

@@ -13,13 +13,14 @@ import pyarrow as pa
 from kernels.cpu.parallel import cores
 from kernels.gpu.loader import free_bytes
 from kernels.records import dataclass
+from pipeline.addresses import address_space, status
 from pipeline.config.model import MIB
 from pipeline.errors import TooLarge
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.interpreter import keeps_freed_memory
 from pipeline.units import size
 
-MEMINFO, STATUS = Path("/proc/meminfo"), Path("/proc/self/status")
+MEMINFO = Path("/proc/meminfo")
 CGROUPS = Path("/sys/fs/cgroup")
 # For versions 2 and 1: the limit, the usage, and the entries of `memory.stat` with the page cache that the kernel gives up.
 _NAMES = (
@@ -27,7 +28,7 @@ _NAMES = (
     ("memory.limit_in_bytes", "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")),
 )
 _PER_VERTEX = 24  # bytes of a stored vertex: its id and its two degrees
-_PLENTY = 2  # times the memory that this process has
+PLENTY = 2  # times the memory that this process has
 # Of free memory an edge list may take this fraction: its layout takes up to 4 times as much, and 35 bytes for each vertex.
 _PART_OF_FREE: dict[Backend, int] = {"cpu": 6, "gpu": 3}
 _SHARE_OF_FREE = 4  # the same of arcs that are sorted at a time where memory is short
@@ -51,7 +52,8 @@ def free_memory(backend: Backend = "cpu") -> int:
     if backend == "gpu":
         return free_bytes()
     of_run = [most - private_memory() for most in _LIMITS]
-    return max(0, min([machine()[1], *of_run, *(group.left for group in control_groups())]))
+    of_space = [most - taken for most, taken in filter(None, [address_space()])]
+    return max(0, min([machine()[1], *of_run, *of_space, *(group.left for group in control_groups())]))
 
 
 def leave_enough(columns: int, backend: Backend) -> bool:
@@ -97,11 +99,7 @@ def limit_of_run() -> int | None:
 
 def private_memory() -> int:
     """Bytes of this process that are neither page cache nor shared with others."""
-    try:
-        lines = STATUS.read_text(encoding="ascii").splitlines()
-        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("RssAnon", "RssShmem")))
-    except OSError:  # no Linux
-        return 0
+    return status("RssAnon", "RssShmem")
 
 
 def return_unused() -> None:
@@ -109,7 +107,7 @@ def return_unused() -> None:
 
     Where twice as much is free as this process has, a command keeps it, because the kernel would zero it before it is used again.
     """
-    if keeps_freed_memory() and private_memory() < free_memory() // _PLENTY:
+    if keeps_freed_memory() and private_memory() < free_memory() // PLENTY:
         return
     pa.default_memory_pool().release_unused()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc's

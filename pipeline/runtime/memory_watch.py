@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import NamedTuple
 
+from pipeline.addresses import ADDRESSES, address_space
 from pipeline.errors import TooLarge
 from pipeline.runtime.memory import control_groups, limit_of_run, machine, private_memory
 from pipeline.signals import failing
@@ -66,7 +67,14 @@ def limits() -> list[MemoryLimit]:
     of_machine = MemoryLimit(total, "this machine has", lambda: total - machine()[1]) if available else None
     of_run = limit_of_run()
     own = MemoryLimit(of_run, "`[limits] memory` allows", private_memory) if of_run else None
-    return [limit for limit in (*of_groups, of_machine, own) if limit]
+    space = address_space()
+    of_space = MemoryLimit(space[0], ADDRESSES, _addresses) if space else None
+    return [limit for limit in (*of_groups, of_machine, own, of_space) if limit]
+
+
+def _addresses() -> int:
+    space = address_space()
+    return space[1] if space else 0
 
 
 def _of_group(bytes_: int, folder: Path) -> MemoryLimit:
@@ -90,6 +98,7 @@ def _watch(of: list[MemoryLimit], steps: Callable[[], str], fail: Callable[[Base
 
 def _message(steps: str, limit: MemoryLimit) -> str:
     return (
-        f"{steps or 'the run'} would take more memory than the {size(limit.bytes)} that {limit.where}; "
+        f"{steps or 'the run'} would take more memory than the {size(limit.bytes)} that {limit.where}, "
+        f"of which {size(limit.taken())} are taken; "
         "give the run more, leave stages out, or divide the graph over workers ([cluster] shards)"
     )

@@ -37,7 +37,7 @@ SHARED = {
 CONTRACTS = ("", ".sharded", ".certificate", ".certificate.sharded")
 # A package of pipeline/ imports from those above it only; a package of one line may import from its line.
 LAYERS = (
-    {"markdown", "numerals", "redaction", "registry", "signals", "strict_json", "suggestions", "units"},
+    {"addresses", "markdown", "numerals", "redaction", "registry", "signals", "strict_json", "suggestions", "units"},
     {"progress"},
     {"errors"},
     {"config", "texts"},

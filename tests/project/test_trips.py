@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 
-MOST_FILES = 165  # of which a run with bfs and sssp calls functions; four draw its small graph
+MOST_FILES = 166  # of which a run with bfs and sssp calls functions; four draw its small graph
 MOST_FRAMES = 19  # from the command to the breadth-first search
 MOST_FRAMES_OF_A_STAGE = 12  # the part in the thread that computes a stage
 ROOT = Path(__file__).parents[2]

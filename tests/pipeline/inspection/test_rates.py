@@ -1,5 +1,6 @@
 """The rates of estimates: every step has one, and workers, shards, floats and slow cores count."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,10 +12,11 @@ from benchmarks.runs.rate_cases import RateCase, grid
 from kernels.algorithm import TYPICAL, Costs
 from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline.config.loading import run_config
-from pipeline.inspection import rates, speed
+from pipeline.inspection import speed
 from pipeline.inspection.estimate import estimate
 from pipeline.inspection.memory import memory_of
-from pipeline.inspection.seconds import Work
+from pipeline.inspection.seconds import Work, seconds_of
+from pipeline.inspection.sizes import GraphSizes
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.products import PRODUCTS
 from pipeline.registry.stages import STAGES
@@ -78,9 +80,30 @@ def test_workers_and_shards_have_memory_of_their_own(graph, tmp_path):
     ))  # fmt: skip
     assert alone.workers == 0 and alone.total == alone.own
     assert whole.workers == divided.workers == 4 and whole.total == whole.own + 4 * whole.each
-    assert whole.each > 2 * divided.each - rates.WORKER[0] and divided.own < whole.own
+    assert whole.mapped > divided.mapped >= divided.each and divided.own < whole.own
     twice = memory_of(config(cluster=here | {"shards": 8}), "cpu", shape, False, {})
     assert twice.each == pytest.approx(divided.each)  # two ranks of half the size on each
+
+
+def test_memory_depends_on_what_is_read_and_on_what_is_free(graph, tmp_path, monkeypatch):
+    """A process keeps what reading took while memory is plentiful, and returns it otherwise."""
+    config = run_config("test", graph=graph, output=tmp_path / "out", stages=["mst", "bfs"], backend="cpu")
+    shape, found = memory.Shape(4 * 10**6, 10**5, 4, False), {}
+    for free in (2**40, 10**8):
+        monkeypatch.setattr(memory, "free_memory", lambda _="cpu", free=free: free)
+        monkeypatch.setattr("pipeline.inspection.memory.free_memory", lambda _="cpu", free=free: free)
+        found[free] = [memory_of(config, "cpu", shape, False, {}, group).own for group in (2**16, 2**20)]
+    assert found[2**40][1] > found[2**40][0] + 10 * 2**20 and found[10**8][0] == found[10**8][1]
+
+
+@pytest.mark.parametrize("osm", [{}, {"restrictions": False}, {"restrictions": False, "turns": {"left": 5}}])
+def test_turns_take_steps_of_their_own(graph, tmp_path, osm):
+    config = run_config("test", graph=graph | {"osm": osm}, output=tmp_path, stages=["bfs"], backend="cpu")
+    streets = GraphSizes(10**6, 4 * 10**5, 4, False, True, False, True, "counted", roads=True)
+    seconds, plain = (seconds_of(Work(config, "cpu", 0.4, 1.0), of, False, {}) for of in (streets, replace(streets, roads=False)))
+    more = set(seconds) - set(plain)
+    assert more == (set() if osm == {"restrictions": False} else {"split", "turned"})
+    assert more == set() or seconds["split"] > (10 if "turns" in osm else 2) > seconds["turned"]
 
 
 def test_a_slow_core_takes_longer(graph, tmp_path, monkeypatch):

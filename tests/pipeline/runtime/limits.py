@@ -1,12 +1,14 @@
-"""Runs of ten graphs in control groups with random limits of memory: how they end, and what they publish.
+"""Runs of ten graphs with random limits of memory: how they end, and what they publish.
 
 `python -m tests.pipeline.runtime.limits 100 [FIRST] [--processes 2]` makes as many runs and prints the counts. A run either
-publishes the tables of a run without a limit, or ends with a message that has the limit; the kernel ends none.
+publishes the tables of a run without a limit, or ends with a message that has the limit; the kernel ends none. Ten runs in a row
+have the same kind of limit (`WAYS`): a control group, addresses, `[limits] memory`, or `[cluster] memory` of two workers.
 """
 
 import hashlib
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from benchmarks.generators import grid_edges
@@ -32,8 +35,16 @@ MIB = 2**20
 GROUPS = Path("/sys/fs/cgroup/memory")  # of version 1; only root may make some, and few containers let it
 EDGES = 1_500_000
 LIMITS = (120 * MIB, 520 * MIB)  # of an interpreter to what the largest of the graphs takes
+OF_ADDRESSES = (800 * MIB, 2600 * MIB)  # the same: stacks of threads and what allocators reserve count, too
+SHARDS, WORKERS = "shards = 2", 'scheduler = "local"\nworkers = 2'
+# A kind of limit, and keys of [cluster].
+WAYS = (
+    ("group", ""), ("addresses", ""), ("own", ""), ("group", SHARDS), ("own", SHARDS), ("addresses", SHARDS),
+    ("workers", WORKERS), ("workers", f"{WORKERS}\n{SHARDS}"),
+)  # fmt: skip
 STAGES = ("bfs", "sssp", "mst", "wcc", "pagerank", "cores")
-SAYS = ("of memory, and", "would take more memory than", "of memory where")  # what a run with too little memory says
+# What a run with too little memory says, each time with a limit.
+SAYS = ("of memory, and", "would take more memory than", "of memory where", "that `ulimit -v` allows", "ended for their memory")
 
 
 class NoGroups(Exception):
@@ -81,15 +92,23 @@ class Limited:
         """One run; its number decides the graph and the limit."""
         chance = random.Random(number)
         name = list(GRAPHS)[number % len(GRAPHS)]
-        limit = chance.randrange(*LIMITS)
+        way, cluster = WAYS[number // len(GRAPHS) % len(WAYS)]
+        limit = chance.randrange(*(OF_ADDRESSES if way == "addresses" else LIMITS))
         if name not in self.expected:
             GRAPHS[name](self.folder / name)
-            code, text = self.run(name, lambda: None)
+            code, text = self.run(name)
             assert code == 0, text
             self.expected[name] = tables(self.folder / "out")
-        with control_group(limit) as group:
-            code, text = self.run(name, lambda: (group / "cgroup.procs").write_text(str(os.getpid())))
-            killed = ended_by_kernel(group)
+        killed = 0
+        if way == "group":
+            with control_group(limit) as group:
+                code, text = self.run(name, cluster, lambda: (group / "cgroup.procs").write_text(str(os.getpid())))
+                killed = ended_by_kernel(group)
+        elif way == "addresses":
+            code, text = self.run(name, cluster, lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        else:
+            stated = f'memory = "{limit}B"\n'
+            code, text = self.run(name, f"{cluster}\n{stated}" if way == "workers" else f"{cluster}\n[limits]\n{stated}")
         fault = ""
         if killed or code not in (0, 1):
             fault = f"ended by the kernel ({killed}), status {code}"
@@ -97,25 +116,32 @@ class Limited:
             fault = "no message about memory"
         elif not code and tables(self.folder / "out") != self.expected[name]:
             fault = "other tables"
-        self.counts[f"FAULT {fault}" if fault else "complete" if code == 0 else "ended with a message"] += 1
+        ended = f"FAULT {fault}" if fault else "complete" if code == 0 else "ended with a message"
+        self.counts[ended] += 1
         if fault:
-            self.faults.append(f"run {number}, {name} within {limit / MIB:.0f} MiB: {fault}\n{text}")
+            kind = f"{way} {cluster.splitlines()}"
+            self.faults.append(f"run {number}, {name}, {kind}, within {limit / MIB:.0f} MiB: {fault}\n{text}")
 
-    def run(self, name: str, before: Callable[[], object]) -> tuple[int, str]:
+    def run(self, name: str, cluster: str = "", before: Callable[[], object] = lambda: None) -> tuple[int, str]:
         """The exit code of a run that makes all steps, and what it printed."""
         out = self.folder / "out"
         subprocess.run(["rm", "-rf", out], check=True)
-        command = [sys.executable, "-m", "pipeline.cli", "run", self.folder / name, "--out", out, "--backend", "cpu", "--no-arcs"]
-        command += ["--stages", ",".join(STAGES)]
+        keys = f'output = "out"\nbackend = "cpu"\narcs = false\nstages = {list(STAGES)}\n[graph]\nsource = "{name}"\n'
+        (self.folder / "run.toml").write_text(f"{keys}[cluster]\n{cluster}\n")
+        command = [sys.executable, "-m", "pipeline.cli", "run", self.folder / "run.toml"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, preexec_fn=before, check=False)
         return done.returncode, done.stderr or done.stdout
 
 
 def tables(out: Path) -> str:
-    """A digest of all tables of the newest run."""
+    """A digest of the rows of all tables of the newest run but `pagerank`, whose sums have another order over ranks."""
     digest = hashlib.sha256()
-    for path in sorted((out / "latest").glob("*/*.parquet")):
-        digest.update(path.name.encode() + path.read_bytes())
+    for folder in sorted({path.parent for path in (out / "latest").glob("*/*.parquet")} - {out / "latest" / "pagerank"}):
+        rows = pa.concat_tables(map(pq.read_table, sorted(folder.glob("*.parquet")))).combine_chunks().replace_schema_metadata()
+        content = pa.BufferOutputStream()
+        with pa.ipc.new_stream(content, rows.schema) as stream:
+            stream.write_table(rows)
+        digest.update(folder.name.encode() + content.getvalue())
     return digest.hexdigest()
 
 

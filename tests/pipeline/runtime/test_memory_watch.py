@@ -1,7 +1,10 @@
 """A run that takes too much memory ends with a message, and not by the kernel's hand."""
 
+import errno
 import mmap
 import os
+import re
+import resource
 import subprocess
 import sys
 import threading
@@ -11,8 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline import addresses
 from pipeline.config.loading import run_config
-from pipeline.errors import BadConfig, TooLarge
+from pipeline.errors import BadConfig, TooLarge, message
 from pipeline.runtime import memory, memory_watch
 from pipeline.signals import apart
 from tests.pipeline.runtime.limits import NoGroups, control_group, limited_runs
@@ -105,6 +109,30 @@ def test_a_limit_is_that_of_the_process(monkeypatch):
     assert memory.limit_of_run() is None
 
 
+def test_a_limit_of_addresses_counts_and_is_named(monkeypatch):
+    before, (_, most) = memory.free_memory(), resource.getrlimit(resource.RLIMIT_AS)
+    assert addresses.address_space() is None
+    taken = addresses.status("VmSize")
+    monkeypatch.setattr(addresses.resource, "getrlimit", lambda _: (taken + 64 * MIB, most))
+    assert memory.free_memory() <= 64 * MIB < before
+    assert any(limit.where == addresses.ADDRESSES and limit.left <= 64 * MIB for limit in memory_watch.limits())
+    for error in (
+        MemoryError(), OSError(None, None, "out/steps"), OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+    ):  # fmt: skip
+        assert re.search(r"out of memory: .* has .*B of the .*B that `ulimit -v` allows of addresses", message(error))
+    assert "out of memory" not in message(OSError(errno.ENOENT, "No such file", "a"))
+    monkeypatch.setattr(addresses.resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, most))
+    assert "ulimit" not in message(MemoryError())
+
+
+@pytest.mark.parametrize("mib", [1300, 1900])
+def test_a_run_with_few_addresses_completes_or_names_them(wide, tmp_path, mib):
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (mib * MIB, mib * MIB))  # noqa: E731
+    code, line = ended(wide, tmp_path, "--stages", "mst", before=limit)
+    assert code == 0 or (code == 1 and ("of memory, and" in line or "`ulimit -v` allows" in line)), line
+
+
 def test_the_nearest_limit_ends_the_work_that_the_main_thread_awaits(monkeypatch):
     sizes = iter([0, 10 * MIB, 2**40])
     near = memory_watch.MemoryLimit(2**30, "this test allows", lambda: next(sizes, 2**40))
@@ -116,7 +144,9 @@ def test_the_nearest_limit_ends_the_work_that_the_main_thread_awaits(monkeypatch
         with memory_watch.watched(lambda: "bfs and mst"):
             never.wait()
 
-    with pytest.raises(TooLarge, match=r"bfs and mst would take more memory than the 1\.1 GB that this test allows"):
+    with pytest.raises(
+        TooLarge, match=r"bfs and mst would take more memory than the 1\.1 GB that this test allows, of which 1\.1 TB are taken"
+    ):
         apart(work)
     never.set()
     assert apart(lambda: 1) == 1  # what failed once fails no other work
