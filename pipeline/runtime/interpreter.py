@@ -8,6 +8,7 @@ import sys
 SWITCH_INTERVAL = 0.0005  # seconds
 _ARENA_MAX, _MMAP_MAX, _TRIM_THRESHOLD = -8, -4, -1  # of glibc's <malloc.h>
 _ARROW_POOL = "ARROW_DEFAULT_MEMORY_POOL"  # which Arrow reads when it is imported
+_FEW_CORES = 4
 _keeps = list[bool]()
 _own = set[str]()  # variables of the environment that only this process needs
 
@@ -28,17 +29,18 @@ def prepare_interpreter() -> None:
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep what is freed, in one heap for all threads and for Arrow; to be called before others are started.
+    """Let the C library keep what is freed, in one heap for all threads; to be called before others are started.
 
     By default it maps large arrays one by one, and the kernel zeroes their pages again and again: a seventh of the CPU time of a
-    run. Arrow, with memory of its own, would have pages zeroed that NumPy has freed: another fifteenth.
+    run. Arrow, with memory of its own, would have pages zeroed that NumPy has freed: another fifteenth on two cores. On 16 cores
+    its threads would wait for the heap, for longer than that.
     `pipeline.runtime.memory.return_unused` returns memory where it is short.
     """
     if adjust := getattr(ctypes.CDLL(None), "mallopt", None):  # glibc's
         _keeps.extend(
             adjust(parameter, value) == 1 for parameter, value in ((_ARENA_MAX, 1), (_MMAP_MAX, 0), (_TRIM_THRESHOLD, -1))
         )
-    if keeps_freed_memory() and _ARROW_POOL not in os.environ:
+    if keeps_freed_memory() and len(os.sched_getaffinity(0)) <= _FEW_CORES and _ARROW_POOL not in os.environ:
         os.environ[_ARROW_POOL] = "system"
         _own.add(_ARROW_POOL)
 

@@ -243,7 +243,7 @@ def test_a_run_from_parquet_publishes_the_tables_of_the_cpu(tmp_path, monkeypatc
     random = np.random.default_rng(5)
     columns = {"src": random.integers(0, 400, 1500), "dst": random.integers(0, 400, 1500), "weight": random.integers(0, 9, 1500)}
     pq.write_table(pa.table(columns), tmp_path / "graph.parquet", row_group_size=300)
-    monkeypatch.setattr("pipeline.store.graph.open_graph", None)
+    monkeypatch.setattr("pipeline.cluster.open_graphs.open_counted", None)
     monkeypatch.setattr("pipeline.runtime.memory.cores", lambda: 4)
     published = {}
     for backend in BACKENDS[::-1]:

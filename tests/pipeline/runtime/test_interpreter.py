@@ -46,7 +46,8 @@ def test_threads_give_up_the_gil_soon():
 FREED = """
 import ctypes, json, resource, sys, threading
 from pipeline.runtime.interpreter import keep_freed_memory, keeps_freed_memory
-if sys.argv[1:]:
+if cores := int(sys.argv[1]):
+    os.sched_getaffinity = lambda _: range(cores)
     keep_freed_memory()
 assert keeps_freed_memory() == bool(sys.argv[1:])
 faults = []
@@ -87,14 +88,15 @@ print(json.dumps([pyarrow.default_memory_pool().backend_name, os.environ.get("AR
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="the C library is not glibc")
-def test_arrow_shares_the_memory_that_is_kept_and_other_processes_do_not():
+def test_on_few_cores_arrow_shares_the_memory_that_is_kept_and_other_processes_do_not():
     own = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
 
-    def pool(*kept, **environment):
-        command = [sys.executable, "-c", POOL, *kept]
+    def pool(cores, **environment):
+        command = [sys.executable, "-c", POOL, str(cores)]
         return json.loads(subprocess.run(command, env=own | environment, check=True, capture_output=True, text=True).stdout)
 
-    assert pool("kept") == ["system", None]
-    other, variable = pool()
+    assert pool(2) == ["system", None]
+    other, variable = pool(0)
     assert other != "system" and variable is None
-    assert pool("kept", ARROW_DEFAULT_MEMORY_POOL=other) == [other, other]  # who asks for a pool gets it
+    assert pool(16) == [other, None]
+    assert pool(2, ARROW_DEFAULT_MEMORY_POOL=other) == [other, other]  # who asks for a pool gets it
