@@ -46,8 +46,7 @@ def test_threads_give_up_the_gil_soon():
 FREED = """
 import ctypes, json, resource, sys, threading
 from pipeline.runtime.interpreter import keep_freed_memory, keeps_freed_memory
-if cores := int(sys.argv[1]):
-    os.sched_getaffinity = lambda _: range(cores)
+if sys.argv[1:]:
     keep_freed_memory()
 assert keeps_freed_memory() == bool(sys.argv[1:])
 faults = []
@@ -78,7 +77,8 @@ def test_memory_that_is_freed_is_kept():
 POOL = """
 import json, os, sys
 from pipeline.runtime.interpreter import keep_freed_memory
-if sys.argv[1:]:
+if cores := int(sys.argv[1]):
+    os.sched_getaffinity = lambda _: range(cores)
     keep_freed_memory()
 import pyarrow
 from pipeline.runtime.early import hide_pandas
