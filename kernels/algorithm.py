@@ -65,9 +65,6 @@ class Costs:
     gpu_memory: tuple[float, float] = (0.0, 0.0)
 
 
-LONG = 1  # the turn of a stage that takes long
-
-
 @dataclass(frozen=True)
 class Algorithm:
     """One algorithm.
@@ -118,13 +115,7 @@ class Algorithm:
     by_default: bool = True  # whether a run whose configuration names no stages computes it
     passes_crossings: bool = False  # whether it is about ways through vertices, with no regard to how they turn there
     adds_parallel: bool = False  # whether weights are capacities: those of parallel arcs are added, unless a rule is stated
-    takes_long: bool = False  # whether its kernels take longer than writing its table; those of stages on request may
     exact: bool = True  # whether the table has the same bytes on every backend; otherwise its values agree to a stated tolerance
-
-    @property
-    def turn(self) -> int:
-        """Of the stages that wait for a GPU, those of a smaller number compute first: their tables are written meanwhile."""
-        return LONG if self.takes_long or not self.by_default else 0
 
     @property
     def opens_whole_graph(self) -> bool:

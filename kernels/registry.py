@@ -105,7 +105,6 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         options=True,
         searches="kernels.pagerank.parameters:searches",
         exact=False,
-        takes_long=True,
         costs=Costs(cpu=(0.05, 0.45, 0.02), memory=(60.0, 0.0), stored=7.0),
     ),
     Algorithm(
@@ -127,7 +126,6 @@ ALGORITHMS: tuple[Algorithm, ...] = (
             Column("post", "int64", "post-order number, the largest that is reached", each=True),
         ),
         table="reachability_labels",
-        takes_long=True,
         costs=Costs(cpu=(0.2, 0.25, 0.07), memory=(30.0, 2.0), stored=77.0),
     ),
     Algorithm(

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
 from threading import Lock, Thread
 from typing import TypeVar
 
@@ -96,7 +95,7 @@ def run_ranks(size: int, function: Callable[[ThreadRank], Result], deadline: flo
             raise
 
     with ThreadPoolExecutor(size) as threads:
-        ranks = [threads.submit(copy_context().run, run, rank) for rank in range(size)]
+        ranks = [threads.submit(run, rank) for rank in range(size)]
         try:
             errors = [error for error in (rank.exception() for rank in ranks) if error is not None]
         except BaseException:  # for example KeyboardInterrupt in the waiting thread

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kernels.derived import Derived
 from kernels.distributed.communicator import Communicator
-from kernels.gpu.deep.turn import Turn
 from kernels.graph import Graph
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend
@@ -38,7 +37,7 @@ class OpenGraphs:
         self._converted = ConvertedGraphs()  # that copies made by `anew` share
         self._open_graph: Callable[[Folder, Backend], Graph] = open_counted
         self._lock = Lock()
-        self.turn = Turn()  # of the threads that compute on the GPU
+        self.turn = Lock()  # held by the thread that computes on the GPU
 
     def graph(self, folder: Folder, backend: Backend, beside: Folder | None = None) -> Graph:
         """Open a whole graph, its arrays where the backend computes, its weights as they are counted.

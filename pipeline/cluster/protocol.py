@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kernels.algorithm import Algorithm, Form
@@ -40,20 +41,18 @@ class TaskContext:
     sharded: bool = False  # whether the group's ranks hold a graph in shards; a group of one may, too
     ranks_here: int = 1  # how many of the group's ranks this process has
 
-    def turn(self, rank: int = 0) -> AbstractContextManager[object]:
+    def turn(self) -> AbstractContextManager[object]:
         """A block in which no other task of this process uses its GPUs, because plans and device memory are not shared.
-
-        Tasks of a smaller `rank` go first (`kernels.gpu.deep.turn`).
 
         While the CPU takes over, others do. Ranks that are all threads of this process enter and leave the block together.
         """
         if self.backend != "gpu" or self.ranks_here < self.communicator.size:
             return nullcontext()
         if self.sharded:
-            return _together(self.open_graphs.turn.of(rank), self.communicator)
+            return _together(self.open_graphs.turn, self.communicator)
         from kernels.gpu.deep import holding
 
-        return holding(self.open_graphs.turn, rank)
+        return holding(self.open_graphs.turn)
 
     def graph(self, folder: Folder) -> "HeldGraph":
         """Open a stored graph as the group holds it. Raises as `OpenGraphs.graph`."""
@@ -103,7 +102,7 @@ class TaskContext:
 
 
 @contextmanager
-def _together(turn: AbstractContextManager[object], ranks: Communicator) -> Iterator[None]:
+def _together(turn: Lock, ranks: Communicator) -> Iterator[None]:
     """A block of all ranks of a group, which the first one enters and leaves for them."""
     with turn if ranks.rank == 0 else nullcontext():
         ranks.sum(0)  # until the first one has the turn

@@ -119,7 +119,7 @@ def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, context:
     encoders = held.threads if context.backend == "cpu" else cores()  # a GPU runs one kernel at a time, but files need only cores
 
     def tabulate(number: int) -> tuple[int, Iterator[tuple[int, pa.RecordBatch]]]:
-        with context.turn(algorithm.turn), clock.timed(), span(f"solve {algorithm.name}", "solve"):
+        with context.turn(), clock.timed(), span(f"solve {algorithm.name}", "solve"):
             part = answer(*map(held.row, rows[number : number + 1]))
         return part.supersteps, held.batches(form, part.answer, schema, number)
 

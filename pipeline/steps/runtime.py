@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,6 @@ from kernels.derived import Derived
 from kernels.gpu.devices import device_count
 from kernels.gpu.loader import total_bytes
 from kernels.records import dataclass
-from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import Cluster
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.model import Snap
@@ -124,11 +123,6 @@ class Runtime:
             return stages_at_once(self.backend, facts.vertices, facts.arcs)
         stored = _stored_bytes(graph)  # which is not on the GPUs yet
         return stages_at_once(self.backend, facts.vertices, facts.arcs, min(ranks, device_count()), stored)
-
-    def coming(self, stage: str) -> AbstractContextManager[None]:
-        """A block in which a stage computes its answer: stages whose kernels take longer wait until it has had its GPU."""
-        opened = self.cluster.open_graphs
-        return opened.turn.coming(BY_NAME[stage].turn) if opened and self.backend == "gpu" else nullcontext()
 
     def here(self) -> "Runtime":
         """The same on this process only, for work that is too small to distribute."""

@@ -56,8 +56,7 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
 
             answer = steps(stage, run_turned, turned, stage, sources, runtime, config.of_stages.get(stage))
             return answer, steps(f"proof-{stage}", prove_turned, turned, answer, config.oracle, runtime), []
-        with runtime.coming(stage):
-            answer = steps(stage, run_stage, graph, stage, sources, runtime, config.of_stages.get(stage))
+        answer = steps(stage, run_stage, graph, stage, sources, runtime, config.of_stages.get(stage))
         answer = as_made(answer, edges, graph, runtime)
         return_unused()
         tables = [threads.submit(partial(copy_context().run, make)) for make in _tables_of(stage, answer, given, runtime, steps)]

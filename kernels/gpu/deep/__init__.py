@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pkgutil import resolve_name
+from threading import Lock
 from typing import Any, TypeVar
 
 from kernels.answers import Condensation
 from kernels.cpu.parallel import cores
 from kernels.gpu.constants import THIN_ROUND
-from kernels.gpu.deep.turn import Turn
 from kernels.gpu.transfer import on_host, to_device
 from kernels.graph import Csr, Graph
 
@@ -38,7 +38,7 @@ class TakenOver:
 
 
 _TAKEN = ContextVar[TakenOver | None]("taken", default=None)
-_TURN = ContextVar[Turn | None]("turn", default=None)
+_TURN: "ContextVar[Lock | None]" = ContextVar("turn", default=None)
 
 
 def most_rounds(arcs: Csr) -> int:
@@ -60,9 +60,9 @@ def require_work(graph: Graph, levels: int, searches: int) -> None:
 
 
 @contextmanager
-def holding(turn: Turn, rank: int) -> Iterator[None]:
-    """Have the turn of threads that compute on one GPU, except while the CPU computes instead."""
-    with turn.of(rank):
+def holding(turn: Lock) -> Iterator[None]:
+    """Hold the lock of threads that compute on one GPU, except while the CPU computes instead."""
+    with turn:
         token = _TURN.set(turn)
         try:
             yield

@@ -90,7 +90,7 @@ def _where(runtime: Runtime, vertices: int) -> tuple[Backend, AbstractContextMan
     """The backend that computes the table, and what to hold while it roots the forest."""
     opened, needed = runtime.cluster.open_graphs, BYTES_PER_VERTEX["gpu"] * vertices
     if runtime.backend == "gpu" and opened and needed <= free_memory("gpu"):
-        return "gpu", opened.turn.of(0)
+        return "gpu", opened.turn
     return "cpu", nullcontext()
 
 

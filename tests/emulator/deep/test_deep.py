@@ -2,6 +2,7 @@
 
 # ruff: noqa: E402  (the imports below need the emulator)
 import json
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -17,7 +18,6 @@ from kernels.bfs.certificate import certify_bfs
 from kernels.cores import cores
 from kernels.cores.certificate import certify_cores
 from kernels.gpu import deep
-from kernels.gpu.deep.turn import Turn
 from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 from kernels.reachability import METHODS, reachability
@@ -158,10 +158,10 @@ def test_few_rounds_and_wide_ones_are_left_to_the_gpu(monkeypatch, solve, certif
 
 
 def test_other_threads_have_the_gpu_while_the_cpu_computes(monkeypatch):
-    graph, lock = graph_of(families.path), Turn()
+    graph, lock = graph_of(families.path), Lock()
     locked, search = [], cpu.search
     monkeypatch.setattr(cpu, "search", lambda *given: [locked.append(lock.locked()), search(*given)][1])
-    with deep.holding(lock, 0):
+    with deep.holding(lock):
         bfs(to_device(graph), 0)
         locked.append(lock.locked())
     assert [*locked, lock.locked()] == [False, True, False]
