@@ -39,14 +39,17 @@ class OpenGraphs:
         self._lock = Lock()
         self.turn = Lock()  # held by the thread that computes on the GPU
 
-    def graph(self, folder: Folder, backend: Backend, beside: Folder | None = None) -> Graph:
+    def graph(
+        self, folder: Folder, backend: Backend, beside: Folder | None = None, require: Callable[[], None] | None = None
+    ) -> Graph:
         """Open a whole graph, its arrays where the backend computes, its weights as they are counted.
 
-        The graph `beside` stays open if it is. All others are closed, because not both may fit into the memory.
+        The graph `beside` stays open if it is. All others, and shards where the backend computes, are closed, because not both
+        may fit into the memory. `require` is called before a graph that is not open yet is opened.
 
         Raises Damaged, or BadConfig if its folder is missing.
         """
-        return self._open(folder, backend, self._open_graph, beside)
+        return self._open(folder, backend, self._open_graph, beside, require)
 
     def keep(self, folder: Folder, backend: Backend, graph: Graph) -> None:
         """Keep a whole graph that is already open, with weights as in its files."""
@@ -112,7 +115,12 @@ class OpenGraphs:
         return dealt
 
     def _open(
-        self, folder: Folder, backend: Backend, opener: Callable[[Folder, Backend], Opened], beside: Folder | None = None
+        self,
+        folder: Folder,
+        backend: Backend,
+        opener: Callable[[Folder, Backend], Opened],
+        beside: Folder | None = None,
+        require: Callable[[], None] | None = None,
     ) -> Opened:
         key = folder.digest, backend
         with self._lock:
@@ -121,6 +129,9 @@ class OpenGraphs:
                 require_visible(folder.path)
                 # Before opening: both may not fit into the memory at the same time.
                 self._whole = {of: graph for of, graph in self._whole.items() if beside and of[0] == beside.digest}
+                self._keep(backend, 0)
+                if require:
+                    require()
                 opened = opener(folder, backend)
                 if isinstance(opened, Graph) and backend == "cpu":
                     opened = replace(opened, numbering=self._numbering(folder.digest))

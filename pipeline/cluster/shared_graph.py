@@ -29,6 +29,8 @@ from pipeline.tables.batches import as_arrays, as_batch
 from pipeline.tables.forms import AllVertices, TableForm
 from pipeline.tables.over_ranks import Spread, require_ascending
 
+_BLOCK = 1 << 20  # vertices whose numbers of pairs ranks exchange at a time
+
 
 class SharedGraph(WholeGraph):
     """A graph of which every rank has all arrays."""
@@ -40,11 +42,14 @@ class SharedGraph(WholeGraph):
     @cached_property
     def graph(self) -> Graph:
         """Its arrays. On a GPU they are this rank's own, because ranks may have one each. Raises TooLarge if they do not fit."""
+        if self._backend == "cpu":
+            return self._open_graphs.graph(self._folder, self._backend, require=self._require_memory)
+        self._require_memory()
+        return open_counted(self._folder, self._backend)
+
+    def _require_memory(self) -> None:
         arrays = sum(path.stat().st_size for path in self._folder.path.rglob("*.npy"))
         require_memory("the whole graph, which each rank needs for its share of the searches,", arrays, self._backend)
-        if self._backend == "gpu":
-            return open_counted(self._folder, self._backend)
-        return self._open_graphs.graph(self._folder, self._backend)
 
     def solver(self, algorithm: Algorithm) -> Callable[..., ShardAnswer[Any]]:
         """See `HeldGraph.solver`."""
@@ -69,9 +74,12 @@ class SharedPairs(SharedGraph):
         ranks, graph = self.communicator, self.graph
         first = graph.positions[answer.vertex]
         own = np.bincount(first, minlength=graph.num_vertices)
-        of_ranks = ranks.gather(own, alike=True)
-        every = reduce(np.add, of_ranks)
-        before = np.cumsum(every) - every + sum(of_ranks[: ranks.rank], np.zeros_like(every)) - (np.cumsum(own) - own)
+        every, lower = np.empty_like(own), np.empty_like(own)  # pairs of all ranks, and of those before this one
+        for begin in range(0, len(own), _BLOCK):  # a rank receives those of all others
+            block = slice(begin, begin + _BLOCK)
+            of_ranks = ranks.gather(own[block], alike=True)
+            every[block], lower[block] = reduce(np.add, of_ranks), sum(of_ranks[: ranks.rank], np.zeros_like(own[block]))
+        before = np.cumsum(every) - every + lower - (np.cumsum(own) - own)
         places = before[first] + np.arange(len(first), dtype=OFFSET, like=first)
         total = int(every.sum())
         file, _ = tables.position_of(number, total, 0)

@@ -121,8 +121,9 @@ def require_fit(config: RunConfig, backend: Backend) -> None:
             return
         if config.cluster.shards:
             sizes = sizes_of(config.graph, config.reject.limit)
-            arrays = int(shape_of(config, sizes).arrays * _certain_share(sizes) * STORED)
-            require_on_each(config, arrays, backend, "at least ")
+            if not merges(config.graph.parallel, bool(sizes.weight)):  # which may leave any part of the arcs
+                arrays = int(shape_of(config, sizes).arrays * _certain_share(sizes) * STORED)
+                require_on_each(config, arrays, backend, "at least ")
         elif _SMALL * (source.size or 0) > min(free_memory(), free_memory(backend), free_disk(config.output)):
             sizes = sizes_of(config.graph, config.reject.limit)
             require_space(shape_of(config, sizes), backend, config.output, share=_certain_share(sizes))

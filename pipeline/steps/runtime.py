@@ -102,8 +102,12 @@ class Runtime:
 
         Asks the workers, which therefore start.
         """
-        shared = algorithm.shares_searches and GraphFacts.of(graph).vertices
-        return self.cluster.sharing(self.backend) if shared else self.shards_for(algorithm, graph)
+        if not (algorithm.shares_searches and GraphFacts.of(graph).vertices):
+            return self.shards_for(algorithm, graph)
+        ranks = self.cluster.sharing(self.backend)
+        if ranks and self._fits_a_gpu(graph):  # several ranks of one GPU would have a copy of the graph each
+            ranks = min(ranks, device_count()) if device_count() > 1 else 0
+        return ranks
 
     def opened(self, graph: Folder) -> dict[str, Any]:
         """The field of `ComputedFacts` of a step for which workers open all of a graph that ranks hold in shards."""

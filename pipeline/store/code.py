@@ -30,7 +30,7 @@ from pipeline.registry.stages import DERIVED
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("kernels", "pipeline")
-HELD_GRAPH = ("pipeline.cluster.whole_graph", "pipeline.cluster.shard_of_graph")
+HELD_GRAPH = ("pipeline.cluster.whole_graph", "pipeline.cluster.shard_of_graph", "pipeline.cluster.shared_graph")
 HELD_INDEX = (*HELD_GRAPH, "pipeline.cluster.whole_index", "pipeline.cluster.shard_of_index")
 _FORMATS = "pipeline/ingest/formats/"
 _BOUNDARIES = re.compile(r"kernels\.registry|pipeline\.registry(\..*)?|pipeline\.cluster(\..*)?")

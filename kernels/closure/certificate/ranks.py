@@ -10,6 +10,7 @@ from kernels.distributed import Communicator
 from kernels.graph import Array, Graph
 
 Result = TypeVar("Result")
+_BLOCK = 1 << 20  # positions of which ranks exchange something at a time
 
 
 def together(ranks: Communicator, check: Callable[[], Result]) -> Result:
@@ -43,8 +44,7 @@ def labels_by_sums(graph: Graph, begins: Array, first: Array, second: Array, ran
     running = np.concatenate([np.zeros_like(positions, shape=(1,)), np.cumsum(_hashes(positions)[second], dtype=np.uint64)])
     itself = np.zeros_like(positions)
     itself[first[first == second]] = 1
-    both = ranks.total(np.concatenate([running[begins[1:]] - running[begins[:-1]], itself]))
-    sums, itself = both[: len(positions)], both[len(positions) :]
+    sums, itself = (_total(ranks, values) for values in (running[begins[1:]] - running[begins[:-1]], itself))
     cyclic = np.flatnonzero(itself)
     order = cyclic[np.argsort(sums[cyclic], kind="stable")]  # positions ascend within a class
     starts = np.ones_like(order, np.bool_)
@@ -54,6 +54,12 @@ def labels_by_sums(graph: Graph, begins: Array, first: Array, second: Array, ran
     labels = np.empty_like(graph.rows_by_id)
     labels[graph.rows_by_id] = graph.rows_by_id[smallest]
     return labels
+
+
+def _total(ranks: Communicator, values: Array) -> Array:
+    """Element-wise sum over the ranks, a block at a time, because a rank may receive what all others have."""
+    blocks = [ranks.total(values[begin : begin + _BLOCK]) for begin in range(0, len(values), _BLOCK)]
+    return np.concatenate(blocks) if blocks else values
 
 
 def _hashes(values: Array) -> Array:

@@ -18,8 +18,14 @@ def on_whole_graphs(config: RunConfig) -> list[str]:
     """The stages and products of a run over shards that open all of the graph on each worker; none without shards."""
     if not config.cluster.shards:
         return []
-    stages = (name for name in config.stages if BY_NAME[name].opens_whole_graph)
-    return [*stages, *(stage.name for stage in config.custom), *config.of_products]
+    stages = [name for name in config.stages if BY_NAME[name].opens_whole_graph or _by_search(config, name)]
+    paths = ["paths"] * bool(config.queries and config.queries.witness)
+    return [*stages, *["the oracle"] * config.oracle, *paths, *(stage.name for stage in config.custom), *config.of_products]
+
+
+def _by_search(config: RunConfig, stage: str) -> bool:
+    """Whether a stage makes its index by a search of all of the graph."""
+    return getattr(config.of_stages.get(stage), "method", "") == "dfs"
 
 
 def require_whole_graphs(config: RunConfig, graph: Folder, backend: Backend) -> None:
@@ -43,6 +49,8 @@ def require_on_each(config: RunConfig, needed: int, backend: Backend, least: str
 def _limits(config: RunConfig, backend: Backend) -> Iterator[tuple[int, str]]:
     """The bytes that a worker may take, and what they are."""
     cluster = config.cluster
+    if cluster.elsewhere:  # a worker that opens the graph has a memory of its own, and says so there
+        return
     if cluster.scheduler == "local" and backend == "cpu" and cluster.memory != "auto":
         yield bytes_of(cluster.memory), "the limit of a worker ([cluster] memory)"
     yield free_memory(backend), "free on the GPU" if backend == "gpu" else "free here"

@@ -49,16 +49,19 @@ def test_ranks_of_two_workers_find_the_communities(shards, graph, cluster, tmp_p
     assert prove(graph, found, True, there).facts["rules"] == prove(graph, expected, False, there).facts["rules"]
 
 
-@pytest.mark.parametrize("elsewhere", [False, True], ids=["one worker", "ranks"])
-def test_workers_list_the_closure(elsewhere, graph, cluster, tmp_path, monkeypatch):
-    """Ranks on several machines have a part each; workers of one have the same cores, so that one of them has all."""
+@pytest.mark.parametrize(
+    ("elsewhere", "shards", "ranks"), [(False, 0, 0), (True, 0, 2), (False, 2, 2)], ids=["one worker", "two machines", "shards"]
+)
+def test_workers_list_the_closure(elsewhere, shards, ranks, graph, cluster, tmp_path, monkeypatch):
+    """Workers of several machines have a part each, as ranks do; of those of one machine, with the same cores, one has all."""
     expected = run_stage(graph, "closure", (), Runtime(tmp_path / "here"))
-    monkeypatch.setattr(cluster, "shards", 2)
+    monkeypatch.setattr(cluster, "shards", shards)
     if elsewhere:
         monkeypatch.setattr(cluster, "_config", ClusterConfig(scheduler="tcp://127.0.0.1:1"))
     there = Runtime(tmp_path / "there", cluster=cluster)
+    assert cluster.sharing("cpu") == ranks
     found = run_stage(graph, "closure", (), there)
-    assert found.manifest.files == expected.manifest.files and found.facts["whole_graph"] > 0
+    assert found.manifest.files == expected.manifest.files and ("whole_graph" in found.facts) == (shards > 0)
     assert prove(graph, found, True, there).facts["rules"] == prove(graph, expected, False, there).facts["rules"]
 
 

@@ -8,6 +8,7 @@ import pytest
 from kernels.registry import ALGORITHMS
 from pipeline.config.loading import run_config
 from pipeline.errors import TooLarge
+from pipeline.inspection.estimate import require_fit
 from pipeline.run import run
 from pipeline.steps.products import whole_graphs
 from pipeline.store.manifest import read
@@ -19,7 +20,13 @@ import numpy as np
 def solve(graph, options):
     return {"degree": np.diff(graph.out.offsets)}
 """
-STEPS = {"closeness": "closeness", "max_flow": "max_flow", "betweenness": "betweenness", "degrees": "custom-degrees"}
+STEPS = {
+    "closeness": "closeness",
+    "closure": "closure",
+    "max_flow": "max_flow",
+    "betweenness": "betweenness",
+    "degrees": "custom-degrees",
+}
 
 
 @pytest.fixture
@@ -71,6 +78,41 @@ def test_what_does_not_fit_a_worker_is_refused_before_the_source_is_read(asked, 
     with pytest.raises(TooLarge, match=words.format("")):
         run(run_config("test", **asked))
     assert (tmp_path / "out" / "steps" / "graph").exists() and not (tmp_path / "out" / "steps" / "wcc").exists()
+
+
+@pytest.mark.parametrize("asked", ["betweenness"], indirect=True)
+@pytest.mark.parametrize(("parallel", "cluster"), [("count", {}), ("lightest", {"scheduler": "tcp://127.0.0.1:1"})])
+def test_nothing_is_refused_here_that_may_fit(parallel, cluster, asked, tmp_path, monkeypatch):
+    """Merged arcs may be few, and a worker elsewhere has a memory of its own."""
+    _, asked = asked
+    asked["graph"] |= {"parallel": parallel}
+    monkeypatch.setattr(whole_graphs, "free_memory", lambda backend: 10)
+    require_fit(run_config("test", **asked, output=tmp_path / "out", cluster={"shards": 2, **cluster}), "cpu")
+
+
+def test_what_opens_the_whole_graph_besides_stages_and_products_is_named(tmp_path):
+    asked = {
+        "graph": {"source": "a.csv"},
+        "output": tmp_path,
+        "stages": ["wcc", "reachability"],
+        "reachability": {"method": "dfs"},
+    }
+    asked |= {"queries": {"pairs": "p.parquet", "witness": True}, "oracle": True}
+    named = whole_graphs.on_whole_graphs(run_config("test", **asked, cluster={"shards": 2}))
+    assert named == ["reachability", "the oracle", "paths"]
+    assert whole_graphs.on_whole_graphs(run_config("test", **asked)) == []
+
+
+@pytest.mark.parametrize("asked", ["closure"], indirect=True)
+def test_ranks_exchange_positions_of_pairs_in_blocks(asked, tmp_path, monkeypatch):
+    _, asked = asked
+    for module in ("kernels.closure.certificate.ranks", "pipeline.cluster.shared_graph"):
+        monkeypatch.setattr(f"{module}._BLOCK", 2)
+    one, many = (
+        run(run_config("test", **asked, output=tmp_path / name, **more)).path
+        for name, more in (("one", {}), ("many", {"cluster": {"shards": 3}}))
+    )
+    assert tables.read(many / "closure").equals(tables.read(one / "closure"))
 
 
 @pytest.mark.parametrize("asked", ["max_flow"], indirect=True)

@@ -1,0 +1,67 @@
+"""What a process keeps open between tasks, and the ranks that ask for it."""
+
+from pathlib import Path
+
+import pytest
+
+from kernels.distributed.communicator import SingleRank
+from kernels.registry import BY_NAME
+from pipeline.cluster.open_graphs import OpenGraphs
+from pipeline.cluster.protocol import TaskContext
+from pipeline.cluster.threads import LocalThreads
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
+from pipeline.errors import TooLarge
+from pipeline.ingest import ingest
+from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
+from pipeline.store.code import HELD_GRAPH
+
+SOURCE = Path(__file__).parents[2] / "data" / "wiki-Vote.txt.gz"
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory):
+    work = tmp_path_factory.mktemp("work")
+    return lay_out(ingest(GraphConfig(source=str(SOURCE)), work), LayoutConfig(shards=2), Runtime(work))
+
+
+def test_memory_is_asked_for_once_for_all_ranks_of_a_process(graph, monkeypatch):
+    """The second rank would not find enough of it, because the first one has opened the graph."""
+    asked = []
+
+    def require(what, needed, backend):
+        asked.append(needed)
+        if len(asked) > 1:
+            raise TooLarge(what)
+
+    monkeypatch.setattr("pipeline.cluster.shared_graph.require_memory", require)
+    opened = OpenGraphs()
+    shared = [TaskContext("cpu", opened, communicator=SingleRank(), sharded=True) for _ in range(3)]
+    graphs = [context.graph_for(BY_NAME["closure"], graph).graph for context in shared]
+    assert len(asked) == 1 and all(one is graphs[0] for one in graphs)
+
+
+def test_shards_are_closed_before_the_whole_graph_is_opened(graph):
+    opened = OpenGraphs()
+    shard = opened.shard(graph, SingleRank(), "cpu", 1)
+    assert opened.shard(graph, SingleRank(), "cpu", 1) is shard
+    held = []
+    opened.graph(graph, "cpu", require=lambda: held.append(len(opened._shards)))
+    assert held == [0]
+    assert opened.shard(graph, SingleRank(), "cpu", 1) is not shard
+
+
+def test_the_keys_of_steps_depend_on_all_that_reads_and_writes_graphs(graph):
+    contexts = [TaskContext("cpu"), TaskContext("cpu", sharded=True)]
+    classes = {
+        type(context.graph_for(BY_NAME[name], graph)) for context in contexts for name in ("bfs", "betweenness", "closure")
+    }
+    assert len(classes) == 4 and {of.__module__ for of in classes} == {*HELD_GRAPH}
+
+
+@pytest.mark.parametrize(("gpus", "ranks"), [(1, 0), (2, 2), (4, 3)])
+def test_ranks_that_share_searches_have_a_gpu_each(gpus, ranks, graph, tmp_path, monkeypatch):
+    monkeypatch.setattr(Runtime, "_fits_a_gpu", lambda *_: True)
+    monkeypatch.setattr("pipeline.steps.runtime.device_count", lambda: gpus)
+    assert Runtime(tmp_path, "gpu", LocalThreads(3)).ranks_for(BY_NAME["closure"], graph) == ranks
