@@ -235,7 +235,10 @@ CERTIFIED: dict[str, tuple[Callable, Callable, Callable]] = {
     "wcc": (certify_wcc, lambda edges, graph, _: true_weak(edges, graph), component_mutants),
     "scc": (certify_scc, lambda edges, graph, _: true_strong(edges, graph), component_mutants),
 }
-CERTIFIED_OVER_RANKS = [name for name in CERTIFIED if BY_NAME[{"forest": "mst"}.get(name, name)].sharded_certificate]
+_OVER_RANKS = (BY_NAME[{"forest": "mst"}.get(name, name)] for name in CERTIFIED)
+CERTIFIED_OVER_RANKS = [  # those of whole graphs are in tests/cpu/requested
+    name for name, of in zip(CERTIFIED, _OVER_RANKS, strict=True) if of.sharded_certificate and not of.shares_searches
+]
 
 
 @pytest.mark.parametrize("number", MUTANTS)

@@ -257,7 +257,7 @@ def turns_of(data, folder):
 def test_a_damaged_restriction_is_refused(tmp_path, damaged):
     whole = turns_of([relation(), relation(roles=b"\3\4\6")], tmp_path)
     assert (whole.read, whole.restrictions, whole.left) == (1, [], {"no member `to`": 1})
-    assert turns_of([relation(roles=b"\3\4\6")], tmp_path).restrictions == [Restriction(7, False, (1, 3), 2)]
+    assert turns_of([relation(roles=b"\3\4\6")], tmp_path).restrictions == [Restriction(7, False, (1, 3), (2,))]
     with pytest.raises(BadInput, match="relation 0 of a group is damaged"):
         turns_of([damaged], tmp_path)
 
