@@ -1,7 +1,10 @@
 """Columns of the table of nodes that products count with: numbers of the graph's vertices, in the order of its rows."""
 
+from hashlib import sha256
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
@@ -83,3 +86,10 @@ def amounts_at(places: PlaceList, file: str, key: str, name: str) -> Array:
         row = int(wrong.argmax())
         raise BadInput(file, f"row {row}: {places.text(row)} has {name} {values[row]}, not a number that is at least 0 ({key})")
     return values.astype(np.float64)
+
+
+def digest_by_id(ids: pa.Array, *columns: Array) -> str:
+    """SHA-256 of what a file says of places, `columns` [n], with their ids [n]; the order of the rows does not matter."""
+    order = pc.sort_indices(ids)
+    rows = pa.table([ids, *map(pa.array, columns)], names=[str(number) for number in range(1 + len(columns))]).take(order)
+    return sha256(b"".join(batch.serialize() for batch in rows.combine_chunks().to_batches())).hexdigest()

@@ -165,3 +165,32 @@ def test_where_a_supply_is_read_can_be_stated(tmp_path):
         made = run_of(tmp_path, graph=content, isochrones=asked | {"supply_from": place})
         ((found[place],),) = rows(made.path / "isochrones", "supply_ratio")
     assert found == {"sources": 90, "nodes": 0.1}
+
+
+@pytest.mark.parametrize("what", ["supply", "weights", "coordinates"])
+def test_a_column_that_other_places_have_makes_other_tables(tmp_path, what):
+    """The rows are in another order; a column is the same from above to below."""
+    content, file, found = with_nodes(tmp_path), tmp_path / "p.csv", {}
+    more = {
+        "supply": {"supply": "beds", "demand": "people"},
+        "weights": {"zone": "zone", "zone_weight": "beds"},
+        "coordinates": {"zone": "h3:10"},
+    }
+    isochrones = {"thresholds": [1], "sources": str(file), **more[what]}
+    for turn in (1, -1):
+        beside = ["", ""] if what != "coordinates" else [f",{CROSSINGS[v][0]},{CROSSINGS[v][1]}" for v in (3, 4)]
+        beds = (5, 5) if what == "coordinates" else (10, 90)
+        lines = [f"{one},{n}{xy}\n" for one, n, xy in zip(["A,3", "B,4"][::turn], beds, beside, strict=True)]
+        file.write_text(f"id,vertex,beds{',lon,lat' if beside[0] else ''}\n" + "".join(lines))
+        for out in ("out", f"out{turn}"):
+            path = run_of(tmp_path, out=out, graph=content, isochrones=isochrones).path
+            found[out] = rows(path / ("isochrones" if what == "supply" else "isochrone_zones"))
+        assert found["out"] == found[f"out{turn}"]
+    assert found["out1"] != found["out-1"]
+
+
+def test_a_column_of_another_name_makes_another_table_of_places(tmp_path):
+    for name in ("beds", "cots"):
+        (tmp_path / "p.csv").write_text(f"id,vertex,{name}\n1,3,5\n")
+        published = run_of(tmp_path, nearest={"facilities": str(tmp_path / "p.csv")})
+        assert pq.read_schema(published.path / "places" / "part-00000.parquet").names[-1] == name
