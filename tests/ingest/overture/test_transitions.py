@@ -5,6 +5,7 @@ import math
 import random
 from itertools import pairwise
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyproj import Geod
@@ -182,6 +183,28 @@ def test_which_transitions_are_obeyed(stated, left, tmp_path):
     segments[0]["prohibited_transitions"] = [stated]
     turns = EdgeFacts.of(read(write(tmp_path / "a.parquet", segments), tmp_path / "work")).roads.turns
     assert (turns.relations, turns.left, turns.restrictions) == (1, left, int(not left))
+
+
+def test_fields_that_a_file_lacks_are_missing_values(tmp_path):
+    """Of rules and transitions, such as `when`, which those for all do not need."""
+    stated = turn(("b", "r"))
+    del stated["when"]
+    rules = {"access_restrictions": [{"access_type": "allowed"}], "speed_limits": [{"max_speed": {"value": 30, "unit": "km/h"}}]}
+    rules |= {name: [{"between": [0.0, 0.5]}] for name in ("road_flags", "road_surface", "subclass_rules")}
+    first = of("s", "a", "b", places=CROSS, prohibited_transitions=[stated], **rules)
+    pq.write_table(pa.Table.from_pylist([first, of("r", "b", "c", places=CROSS)]), tmp_path / "a.parquet")
+    turns = EdgeFacts.of(read(tmp_path / "a.parquet", tmp_path / "work")).roads.turns
+    assert (turns.restrictions, turns.left) == (1, {})
+
+
+@pytest.mark.parametrize(("at", "between"), [(0.5000000001, [0, 0.5]), (0.4999999999, [0.5, 1])])
+def test_a_range_has_a_connector_that_is_almost_at_its_end(at, between, tmp_path):
+    middle = of("s", "a", "b", "c", places=CROSS)
+    middle["connectors"][1]["at"] = at
+    middle["prohibited_transitions"] = [turn(("b", "t"), between=between)]
+    segments = [middle, of("t", "b", "d", places=CROSS)]
+    turns = EdgeFacts.of(read(write(tmp_path / "a.parquet", segments), tmp_path / "work")).roads.turns
+    assert turns.restrictions and not turns.left
 
 
 def test_a_wrong_part_is_not_proved(tmp_path, monkeypatch):

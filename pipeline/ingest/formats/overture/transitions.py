@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
+from pipeline.ingest.formats.overture.lines import SAME
 from pipeline.ingest.formats.overture.rules import HEADINGS, RoadRules, Row, is_conditional, range_of
 from pipeline.ingest.roads.relations import Restriction
 
@@ -57,7 +58,7 @@ class Transitions:
             if reason:
                 self.left[reason] += 1
                 continue
-            steps, heading = one["sequence"], (one["when"] or {}).get("heading")
+            steps, heading = one["sequence"], (one.get("when") or {}).get("heading")
             segments = (row["id"], *(step["segment_id"] for step in steps))
             connectors = tuple(step["connector_id"] for step in steps)
             headings = (heading,) if heading else HEADINGS
@@ -70,12 +71,12 @@ class Transitions:
             return "conditional"
         if not self._rules.concerns(when):
             return "for others"
-        if not one["sequence"] or one["final_heading"] not in HEADINGS:
+        if not one.get("sequence") or one.get("final_heading") not in HEADINGS:
             return _BROKEN
         begin, end = range_of(one, "prohibited_transitions") or (0.0, 1.0)
         first = one["sequence"][0]["connector_id"]
         at = [joined["at"] for joined in row["connectors"] or () if joined["connector_id"] == first]
-        return "" if not at or any(begin <= place <= end for place in at) else "its range lacks its connector"
+        return "" if not at or any(begin - SAME <= place <= end + SAME for place in at) else "its range lacks its connector"
 
     @property
     def segments(self) -> set[str]:
