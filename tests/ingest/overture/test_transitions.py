@@ -13,6 +13,7 @@ from pyproj import Geod
 from pipeline.config.loading import run_config
 from pipeline.errors import BadInput, ProofFailed
 from pipeline.ingest.roads.network import Attributes
+from pipeline.report.wording import _of_roads
 from pipeline.run import run
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.names import open_names
@@ -221,6 +222,27 @@ def test_who_need_not_obey(tmp_path):
         assert EdgeFacts.of(read(path, tmp_path / "work", **keys)).roads.turns is None
     assert "c" not in distances(tmp_path, "a", path)
     assert "c" in distances(tmp_path, "a", path, osm={"restrictions": False})
+
+
+@pytest.mark.parametrize(("keys", "to", "said"), [
+    ({}, "r", ["prohibited transition: 1", "1 restriction, of 1 transition"]),
+    ({}, "x", ["prohibited transition, not respected: 1", "0 restrictions, of 1 transition; not obeyed: a segment that is no"]),
+    ({"profile": "foot"}, "r", ["prohibited transition, not respected: 1"]),
+    ({"restrictions": False}, "r", ["prohibited transition, not respected: 1"]),
+])  # fmt: skip
+def test_a_report_says_whether_transitions_are_obeyed(keys, to, said, tmp_path):
+    segments = [of("s", "a", "b", places=CROSS, prohibited_transitions=[turn(("b", to))]), of("r", "b", "c", places=CROSS)]
+    edges = read(write(tmp_path / "a.parquet", segments), tmp_path / "work", **keys)
+    words = [*_of_roads(EdgeFacts.of(edges).roads).values()]
+    assert all(any(part in text for text in words) for part in said) and not any("relation" in text for text in words)
+
+
+def test_transitions_that_nobody_obeys_may_be_wrong(tmp_path):
+    wrong = of("s", "a", "b", places=CROSS, prohibited_transitions=[turn(("b", "r"), between=[0.5, 0.2])])
+    path = write(tmp_path / "a.parquet", [wrong, of("r", "b", "c", places=CROSS)])
+    assert EdgeFacts.of(read(path, tmp_path / "work", profile="foot")).roads.overture.transitions == 1
+    with pytest.raises(BadInput, match="prohibited_transitions has a rule between"):
+        read(path, tmp_path / "work")
 
 
 def test_turns_cost_what_they_cost_on_streets_of_openstreetmap(tmp_path):

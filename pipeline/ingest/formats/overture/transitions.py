@@ -38,22 +38,24 @@ class _Transition(NamedTuple):
 
 
 class Transitions:
-    """The prohibited transitions of a file, while its segments are added.
+    """The prohibited transitions of a file, while its segments are added; if they need not be obeyed, they are counted.
 
     Attributes:
+        read: How many there are.
         left: How many need not be obeyed, by the reason.
     """
 
-    def __init__(self, rules: RoadRules) -> None:
-        self._rules = rules
+    def __init__(self, rules: RoadRules, obeyed: bool) -> None:
+        self._rules, self._obeyed = rules, obeyed
         self.read = 0
         self.left: Counter[str] = Counter()
         self._stated: list[_Transition] = []
 
     def add(self, row: Row) -> None:
         """Add those of a segment."""
-        for one in row.get("prohibited_transitions") or ():
-            number, self.read = self.read, self.read + 1
+        stated, first = row.get("prohibited_transitions") or (), self.read
+        self.read += len(stated)
+        for number, one in enumerate(stated if self._obeyed else (), first):
             reason = self._why_left(row, one)
             if reason:
                 self.left[reason] += 1
