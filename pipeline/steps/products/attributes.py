@@ -53,9 +53,9 @@ def numbers_of(edges: Folder, graph: Folder, key: str, name: str) -> Array:
     return values
 
 
-def _require_numbers(kind: pa.DataType, key: str, name: str) -> None:
+def _require_numbers(kind: pa.DataType, key: str, name: str, of: str = "") -> None:
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise BadConfig(f"{key}: column {name!r} is {kind}, not numbers")
+        raise BadConfig(f"{key}: column {name!r}{of} is {kind}, not numbers")
 
 
 def _wide(column: pa.Array) -> Array:
@@ -80,7 +80,9 @@ def amounts_at(places: PlaceList, file: str, key: str, name: str) -> Array:
     Raises BadConfig if they are not numbers, and BadInput for another value, with its row from 0.
     """
     column = places.more[name].combine_chunks()
-    _require_numbers(column.type, key, name)
+    if column.null_count == len(column):  # of any type: an empty column of a text file is one of texts
+        return np.zeros(len(column))
+    _require_numbers(column.type, key, name, f" of {file}")
     values = _wide(column)
     if (wrong := ~(np.isfinite(values) & (values >= 0))).any():
         row = int(wrong.argmax())

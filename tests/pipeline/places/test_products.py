@@ -142,7 +142,7 @@ def test_supply_of_the_places_own_file(tmp_path, decay, form):
         ("jobs", [1, 2, 3], {}, "h.csv and the table of nodes have this column; say which by supply_from"),
         ("doctors", [1, 2, 3], {}, "'jobs': .*h.csv has the columns doctors; the table of nodes has zone, people$"),
         ("jobs", [1, -2, 3], {"supply_from": "sources"}, r"h.csv: row 1: 'B' has jobs -2, not a number that is at least 0"),
-        ("jobs", [1, "many", 3], {"supply_from": "sources"}, "isochrones.supply: column 'jobs' is .*string, not numbers"),
+        ("jobs", [1, "many", 3], {"supply_from": "sources"}, "isochrones.supply: column 'jobs' of .*h.csv is .*string, not numbers"),
         ("doctors", [1, 2, 3], {"supply_from": "sources"}, "'jobs': .*h.csv has the columns doctors$"),
     ],
 )
@@ -155,6 +155,18 @@ def test_a_supply_that_is_not_clear(tmp_path, column, values, asked, words):
     table = {"thresholds": [1], "sources": str(tmp_path / "h.csv"), "supply": "jobs", "demand": "people", **asked}
     with pytest.raises((BadConfig, BadInput), match=words):
         run_of(tmp_path, graph=content, isochrones=table)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_column_without_a_value_supplies_nothing(tmp_path, form):
+    file = tmp_path / f"h.{form}"
+    file.write_text("id,lon,lat,beds\n7,7.44,46.94,\n8,7.45,46.94,\n")
+    if form == "parquet":
+        places = {"id": [7, 8], "lon": [7.44, 7.45], "lat": [46.94, 46.94], "beds": pa.array([None, None], pa.string())}
+        pq.write_table(pa.table(places), file)
+    asked = {"thresholds": [0], "sources": str(file), "supply": "beds", "demand": "people"}
+    made = run_of(tmp_path, graph=with_nodes(tmp_path), isochrones=asked)
+    assert rows(made.path / "isochrones", "supply_ratio") == [(0,), (0,)]
 
 
 def test_where_a_supply_is_read_can_be_stated(tmp_path):
