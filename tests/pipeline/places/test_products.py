@@ -142,7 +142,12 @@ def test_supply_of_the_places_own_file(tmp_path, decay, form):
         ("jobs", [1, 2, 3], {}, "h.csv and the table of nodes have this column; say which by supply_from"),
         ("doctors", [1, 2, 3], {}, "'jobs': .*h.csv has the columns doctors; the table of nodes has zone, people$"),
         ("jobs", [1, -2, 3], {"supply_from": "sources"}, r"h.csv: row 1: 'B' has jobs -2, not a number that is at least 0"),
-        ("jobs", [1, "many", 3], {"supply_from": "sources"}, "isochrones.supply: column 'jobs' of .*h.csv is .*string, not numbers"),
+        (
+            "jobs",
+            [1, "many", 3],
+            {"supply_from": "sources"},
+            "isochrones.supply: column 'jobs' of .*h.csv is .*string, not numbers",
+        ),
         ("doctors", [1, 2, 3], {"supply_from": "sources"}, "'jobs': .*h.csv has the columns doctors$"),
     ],
 )
