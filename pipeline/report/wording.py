@@ -155,9 +155,9 @@ def _of_roads(roads: RoadFacts) -> dict[str, str]:
         "duplicate node": roads.duplicate_nodes, "duplicate way": roads.duplicate_ways,
     }  # fmt: skip
     if own := roads.overture:
-        obeyed = roads.turns and roads.turns.restrictions
+        obeyed = "" if roads.turns and roads.turns.restrictions else ", not respected"
         counts |= {
-            f"prohibited transition{'' if obeyed else ', not respected'}": own.transitions, "conditional rule, not read": own.conditional,
+            f"prohibited transition{obeyed}": own.transitions, "conditional rule, not read": own.conditional,
             "closed part": own.closed_parts, "connector at another place": own.apart,
         }  # fmt: skip
     way, ends = ("segment", "connectors") if roads.overture else ("way", "crossings and ends")

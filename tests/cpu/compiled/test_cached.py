@@ -105,7 +105,7 @@ def test_a_compiler_that_cannot_be_loaded_says_why(copy_of, monkeypatch):
 
     function = copy_of("one")
     monkeypatch.setattr("kernels.cpu.compiled._numba", load)
-    with pytest.raises(OSError, match="^could not load a shared object file$"):
+    with pytest.raises(OSError, match=r"^could not load a shared object file$"):
         function(1)
     assert len(loads) == 1
 

@@ -36,7 +36,7 @@ def test_a_folder_is_private_and_removed_at_the_end(tmp_path):
 
 
 def test_an_error_without_a_number_keeps_its_text(tmp_path):
-    with pytest.raises(OSError, match="^could not load a file$") as raised, scratch(tmp_path):
+    with pytest.raises(OSError, match=r"^could not load a file$") as raised, scratch(tmp_path):
         raise OSError("could not load a file")
     assert message(raised.value).startswith("could not load a file")
     with pytest.raises(OSError, match=str(tmp_path)), scratch(tmp_path):
