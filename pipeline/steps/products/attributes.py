@@ -46,7 +46,10 @@ def numbers_of(edges: Folder, graph: Folder, key: str, name: str) -> Array:
 
     Raises BadConfig if there is no such column, or if one of its values is not a finite number.
     """
-    _require_numbers(require_column(edges, key, name), key, name)
+    kind = require_column(edges, key, name)
+    if not _is_numeric(kind) and _is_empty(edges, name):
+        return np.zeros(len(ids_of(graph)[0]), np.int64)
+    _require_numbers(kind, key, name)
     values = _wide(of_rows(edges, graph, name)[0])
     if not np.isfinite(values).all():
         raise BadConfig(f"{key}: column {name!r} has {values[~np.isfinite(values)][0]}")
@@ -54,8 +57,18 @@ def numbers_of(edges: Folder, graph: Folder, key: str, name: str) -> Array:
 
 
 def _require_numbers(kind: pa.DataType, key: str, name: str, of: str = "") -> None:
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+    if not _is_numeric(kind):
         raise BadConfig(f"{key}: column {name!r}{of} is {kind}, not numbers")
+
+
+def _is_numeric(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _is_empty(edges: Folder, name: str) -> bool:
+    """Whether a column of the table of nodes has no value: that of a text file is then one of texts."""
+    column = pq.read_table(edges.path / NODES, columns=[name])[name]
+    return bool(column.null_count == len(column))
 
 
 def _wide(column: pa.Array) -> Array:
@@ -80,7 +93,7 @@ def amounts_at(places: PlaceList, file: str, key: str, name: str) -> Array:
     Raises BadConfig if they are not numbers, and BadInput for another value, with its row from 0.
     """
     column = places.more[name].combine_chunks()
-    if column.null_count == len(column):  # of any type: an empty column of a text file is one of texts
+    if column.null_count == len(column):
         return np.zeros(len(column))
     _require_numbers(column.type, key, name, f" of {file}")
     values = _wide(column)

@@ -174,6 +174,17 @@ def test_a_column_without_a_value_supplies_nothing(tmp_path, form):
     assert rows(made.path / "isochrones", "supply_ratio") == [(0,), (0,)]
 
 
+def test_a_column_of_nodes_without_a_value_counts_as_0(tmp_path):
+    content = with_nodes(tmp_path)
+    (tmp_path / "nodes.csv").write_text("vertex,zone,jobs\n" + "".join(f"{v},north,\n" for v in CROSSINGS))
+    asked = {"thresholds": [1], "sums": ["jobs"], "sources": ids_of(tmp_path), "zone": "zone", "zone_weight": "jobs"}
+    made = run_of(tmp_path, graph=content, isochrones=asked)
+    assert {total for (total,) in rows(made.path / "isochrones", "jobs")} == {0}
+    assert rows(made.path / "isochrone_zones", "vertices", "jobs") == [(None, None)]
+    with pytest.raises(BadConfig, match="'zone' is .*string, not numbers"):
+        run_of(tmp_path, graph=content, isochrones=asked | {"sums": ["zone"], "zone": None, "zone_weight": None})
+
+
 def test_where_a_supply_is_read_can_be_stated(tmp_path):
     content, found = with_nodes(tmp_path), {}
     (tmp_path / "h.csv").write_text("id,lon,lat,jobs\n7,7.44,46.94,900\n")
