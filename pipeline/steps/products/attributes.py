@@ -67,7 +67,7 @@ def _is_numeric(kind: pa.DataType) -> bool:
 
 def _is_empty(edges: Folder, name: str) -> bool:
     """Whether a column of the table of nodes has no value: that of a text file is then one of texts."""
-    column = pq.read_table(edges.path / NODES, columns=[name])[name]
+    column = pq.read_table(edges.path / NODES, columns=[name], page_checksum_verification=True)[name]
     return bool(column.null_count == len(column))
 
 

@@ -181,7 +181,7 @@ def test_a_column_of_nodes_without_a_value_counts_as_0(tmp_path):
     made = run_of(tmp_path, graph=content, isochrones=asked)
     assert {total for (total,) in rows(made.path / "isochrones", "jobs")} == {0}
     assert rows(made.path / "isochrone_zones", "vertices", "jobs") == [(None, None)]
-    with pytest.raises(BadConfig, match="'zone' is .*string, not numbers"):
+    with pytest.raises(BadConfig, match=r"'zone' is .*string, not numbers"):
         run_of(tmp_path, graph=content, isochrones=asked | {"sums": ["zone"], "zone": None, "zone_weight": None})
 
 
