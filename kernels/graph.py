@@ -6,14 +6,13 @@ predecessors unique (docs/architecture.md, "Answers are unique").
 """
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from kernels.derived import Derived
-from kernels.records import dataclass
 
 # NumPy's arrays, or CuPy's if a graph is on a GPU: CuPy publishes no types, so the checker treats its arrays as NumPy's.
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]

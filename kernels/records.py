@@ -16,6 +16,7 @@ else:
     _LOCK = RLock()
     _waiting: dict[type, Callable[[], None]] = {}  # what writes the methods of a class
     _OWN = ("__init__", "__setstate__")
+    _OTHER = ("slots", "weakref_slot")  # options that make another class
 
     def dataclass(class_: type | None = None, /, **options: Any) -> Any:
         """`dataclasses.dataclass`; until an object is made, the class has its fields, but not its methods. Thread-safe."""
@@ -24,16 +25,18 @@ else:
     def _prepared(class_: type, options: dict[str, Any]) -> type:
         for base in class_.__mro__[1:]:
             _complete(base)
-        if dataclasses.is_dataclass(class_) or any(name in class_.__dict__ for name in _OWN):  # the first: one of its bases
+        own = any(name in class_.__dict__ for name in _OWN) or any(options.get(name) for name in _OTHER)
+        if dataclasses.is_dataclass(class_) or own:  # the first: one of its bases
             return dataclasses.dataclass(**options)(class_)
-        names = ("__module__", "__annotations__", "__post_init__", *inspect.get_annotations(class_))
+        names = ("__module__", "__annotations__", *inspect.get_annotations(class_))
         stated = {name: class_.__dict__[name] for name in names if name in class_.__dict__}  # before fields leave the class
+        following = {"__post_init__": class_.__post_init__} if hasattr(class_, "__post_init__") else {}  # also of a base
         keywords = {"kw_only": options.get("kw_only", False)}
         dataclasses.dataclass(init=False, repr=False, eq=False, **keywords)(class_)
 
         def write() -> None:
             frozen = options.get("frozen", False)
-            copy = type(class_.__name__, (), {"__doc__": "", **stated})
+            copy = type(class_.__name__, (), {"__doc__": "", **following, **stated})
             initialise = dataclasses.dataclass(repr=False, eq=False, frozen=frozen, **keywords)(copy).__init__
             initialise.__qualname__ = f"{class_.__qualname__}.__init__"
             for name, value in stated.items():

@@ -107,22 +107,28 @@ def message(error: Exception) -> str | None:
     """One sentence for an error that the user can fix; None for a bug."""
     if isinstance(error, GraphmillError):
         return str(error)
-    if _is_lack_of_memory(error):
-        why = str(error) if isinstance(error, MemoryError) else ""
-        return f"out of memory: {why or 'the graph needs more than this machine has'}{lack_of_addresses()}"
+    if isinstance(error, MemoryError):
+        of_host = "" if _is_of_gpu(error) else lack_of_addresses()
+        return f"out of memory: {str(error) or 'the graph needs more than this machine has'}{of_host}"
+    if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        limits = "a limit of processes (pids, `ulimit -u`) or of memory"
+        return f"no new thread can be started: {limits}{lack_of_addresses()}"
     if isinstance(error, RuntimeError) and "no locator available" in str(error):
         return "no folder for compiled code is writable; name one in the environment variable NUMBA_CACHE_DIR"
     if isinstance(error, OSError):
         where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, str | os.PathLike) else ""
-        return quoted(f"{where}{error.strerror or error}")
+        of_host = lack_of_addresses() if _may_be_of_memory(error) else ""
+        return quoted(f"{where}{error.strerror or error}{of_host}")
     return None
 
 
-def _is_lack_of_memory(error: Exception) -> bool:
-    """Whether memory was refused: also to the C library, which then may not say why, or to the stack of a new thread."""
-    if isinstance(error, OSError):
-        return error.errno == errno.ENOMEM or (type(error) is OSError and error.args[:2] == (None, None))
-    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "can't start new thread" in str(error))
+def _is_of_gpu(error: MemoryError) -> bool:
+    return type(error).__module__.startswith("cupy") or "GPU memory" in str(error)
+
+
+def _may_be_of_memory(error: OSError) -> bool:
+    """Whether memory was refused, perhaps: a library that cannot be loaded has no number of an error."""
+    return error.errno == errno.ENOMEM or (type(error) is OSError and error.errno is None)
 
 
 def not_in_graph(file: str, row: int, name: str, vertex: object, vertices: int) -> BadInput:

@@ -34,7 +34,8 @@ class Compiled:
             with span(self.py_func.__qualname__, "kernel", SHORTEST):
                 return (self._dispatcher or self.dispatcher)(*arguments)
         except OSError as error:
-            error.filename = error.filename or self.dispatcher.stats.cache_path
+            if error.errno is not None and self._dispatcher:  # otherwise it is one of the import of Numba
+                error.filename = error.filename or self._dispatcher.stats.cache_path
             raise
 
     @property

@@ -96,8 +96,8 @@ def estimate(run: str, /, *more: str, options: RunOptions = NO_OPTIONS, as_json:
         print_rows(["", "takes about", "free"], needs, right=(1, 2))
         if count := estimated.memory.workers:
             own, each = size(estimated.memory.own), size(estimated.memory.each)
-            mapped = f", of which [cluster] memory counts {size(estimated.memory.mapped)} with maps of files"
-            print(f"  memory is that of the run, {own}, and of {count} workers, {each} each{mapped}")
+            mapped = f"with maps of files, [cluster] memory counts {size(estimated.memory.mapped)} of each"
+            print(f"  memory is that of the run, {own}, and of {count} workers, {each} each; {mapped}")
         if estimated.memory.sparing:
             print("  the graph is laid out from the disk, because its edges do not fit into memory; stages read it from there")
     if short := [need for need in estimated.needs if not need.fits]:

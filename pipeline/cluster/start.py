@@ -10,6 +10,7 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.interpreter import share_environment
 
 
 @contextmanager
@@ -24,6 +25,7 @@ def started(config: ClusterConfig, backend: Backend) -> Iterator[Cluster]:
         yield LocalThreads(config.shards)
         return
     require_startable(config, backend)
+    share_environment()
     from pipeline.cluster.fork_server import fork_server, forks_workers
 
     with fork_server() if forks_workers(config, backend) else nullcontext():  # it imports Dask while this process does

@@ -160,7 +160,8 @@ def saved(path: Path | None, stream: Iterator[bytes], folder: Path | None = None
             file.writelines(stream)
             file.flush()
         except OSError as error:  # the disk may be full; that the stream cannot be read is a BadInput
-            error.filename = error.filename or str(Path(file.name).parent)
+            if error.errno is not None:  # without one, a name would hide the text
+                error.filename = error.filename or str(Path(file.name).parent)
             raise
         yield Path(file.name)
 

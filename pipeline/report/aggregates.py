@@ -48,7 +48,8 @@ def first_rows(batch: pa.RecordBatch, order: Sequence[tuple[str, str]], most: in
     if whole > most and not column.null_count:
         values = column.to_numpy()
         maxima = values[: whole * _BLOCK].reshape(whole, _BLOCK).max(axis=1)
-        batch = batch.take(pa.array(np.flatnonzero(~(values < np.partition(maxima, -most)[-most]))))  # nan stays
+        if not np.isnan(maxima).any():  # which no row would reach
+            batch = batch.take(pa.array(np.flatnonzero(values >= np.partition(maxima, -most)[-most])))
     return batch.take(pc.select_k_unstable(batch, min(most, len(batch)), order))
 
 

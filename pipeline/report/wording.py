@@ -155,8 +155,9 @@ def _of_roads(roads: RoadFacts) -> dict[str, str]:
         "duplicate node": roads.duplicate_nodes, "duplicate way": roads.duplicate_ways,
     }  # fmt: skip
     if own := roads.overture:
+        obeyed = "" if roads.turns and roads.turns.restrictions else ", not respected"
         counts |= {
-            "prohibited transition": own.transitions, "conditional rule, not read": own.conditional,
+            f"prohibited transition{obeyed}": own.transitions, "conditional rule, not read": own.conditional,
             "closed part": own.closed_parts, "connector at another place": own.apart,
         }  # fmt: skip
     way, ends = ("segment", "connectors") if roads.overture else ("way", "crossings and ends")
@@ -178,15 +179,15 @@ def _of_roads(roads: RoadFacts) -> dict[str, str]:
     if roads.islands:
         said["Islands"] = f"{roads.islands:,} left out, with {counted(roads.island_vertices, 'vertex', 'vertices')}"
     if roads.turns:
-        said["Turns"] = _of_turns(roads.turns)
+        said["Turns"] = _of_turns(roads.turns, "transition" if roads.overture else "relation")
     return said
 
 
-def _of_turns(turns: TurnFacts) -> str:
-    """Which restrictions paths obey, which not and why, and what turns cost."""
+def _of_turns(turns: TurnFacts, stated: str) -> str:
+    """Which restrictions paths obey, of how many that are `stated`, which not and why, and what turns cost."""
     left = [f"{reason}: {count:,}" for reason, count in turns.left.items()]
     costs = [f"{name.replace('_', '-')}: {cost / 1000:g}" for name, cost in (turns.costs or {}).items()]
-    obeyed = [f"{counted(turns.restrictions, 'restriction')}, of {counted(turns.relations, 'relation')}"]
+    obeyed = [f"{counted(turns.restrictions, 'restriction')}, of {counted(turns.relations, stated)}"]
     return "; ".join(
         [*obeyed, *([f"not obeyed: {', '.join(left)}"] if left else []), *([f"costs: {', '.join(costs)}"] * bool(costs))]
     )

@@ -4,6 +4,7 @@ import ctypes
 import gc
 import os
 import sys
+from importlib import import_module
 
 SWITCH_INTERVAL = 0.0005  # seconds
 _ARENA_MAX, _MMAP_MAX, _TRIM_THRESHOLD = -8, -4, -1  # of glibc's <malloc.h>
@@ -47,6 +48,8 @@ def keep_freed_memory() -> None:
 
 def share_environment() -> None:
     """Remove what is for this process only, once Arrow is imported: the processes that it starts return what they free."""
+    if _own:
+        import_module("pyarrow")
     while _own:
         os.environ.pop(_own.pop(), None)
 

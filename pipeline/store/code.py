@@ -101,12 +101,13 @@ def _sources_of(modules: Iterable[str], root: str) -> set[str]:
 @cache
 def _present(root: str) -> frozenset[str]:
     """The files of both packages that code may name or read."""
-    waiting, files, read = [f"{root}/{package}" for package in PACKAGES], list[str](), (".py", *_DATA)
+    folders = (f"{root}/{package}" for package in PACKAGES)
+    waiting, files, read = [*filter(os.path.isdir, folders)], list[str](), (".py", *_DATA)
     while waiting:
         for entry in os.scandir(waiting.pop()):
             if entry.name.endswith(read):
                 files.append(entry.path)
-            elif entry.name != "__pycache__" and entry.is_dir():
+            elif entry.name != "__pycache__" and entry.is_dir(follow_symlinks=False):
                 waiting.append(entry.path)
     return frozenset(files)
 

@@ -44,7 +44,8 @@ def scratch(around: Path) -> Iterator[Path]:
                 (owner / _FILES).mkdir()
             yield owner / _FILES
     except OSError as error:
-        error.filename = error.filename or str(around)
+        if error.errno is not None:  # without one, a name would hide the text
+            error.filename = error.filename or str(around)
         raise
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import pickle
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -73,7 +74,31 @@ def test_what_follows_the_initialisation():
     assert made.total == 3 and made == Sum(5)
 
 
+def test_what_a_base_does_after_the_initialisation():
+    class Base:
+        def __post_init__(self) -> None:
+            self.seen = True
+
+    @dataclass
+    class Below(Base):
+        first: int
+
+    assert Below(1).seen and Below(2).seen
+
+
+def test_public_classes_have_their_signature_before_the_first_object():
+    code = "import inspect, graphmill; print(*(inspect.signature(of) for of in (graphmill.Csr, graphmill.Graph)))"
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert said.startswith("(offsets: ") and "arguments" not in said
+
+
 def test_options():
+    @dataclass(slots=True)
+    class Slotted:
+        first: int
+
+    assert not hasattr(Slotted(1), "__dict__")
+
     @dataclass(kw_only=True)
     class Named:
         first: int

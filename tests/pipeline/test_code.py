@@ -97,6 +97,16 @@ def test_a_stage_of_a_user_uses_every_operator():
     assert modules and modules <= sources_of(["pipeline.steps.custom.table"])
 
 
+def test_folders_that_are_missing_or_links_add_nothing(tmp_path):
+    (tmp_path / "kernels" / "inner").mkdir(parents=True)
+    (tmp_path / "kernels" / "__init__.py").write_text("")
+    (tmp_path / "kernels" / "inner" / "again").symlink_to(tmp_path / "kernels")
+    (tmp_path / "kernels" / "inner" / "one.py").write_text("")
+    found = {path.relative_to(tmp_path).as_posix() for path in sources_of(["kernels.inner.one", "pipeline.run"], tmp_path)}
+    assert found == {"kernels/__init__.py", "kernels/inner/one.py"}
+    assert sources_of(["kernels.inner.again.inner.one"], tmp_path) == {tmp_path / "kernels" / "__init__.py"}
+
+
 def test_modules_of_other_packages_add_nothing():
     assert Code(("tests.pipeline.test_code", "numpy")).version() == Code(()).version()
 

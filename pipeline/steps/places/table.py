@@ -52,8 +52,8 @@ class PlaceTable:
 
     @property
     def digest(self) -> str:
-        """Of all rows."""
-        hashed = sha256()
+        """Of all rows, and of the names and types of their columns."""
+        hashed = sha256(self.rows.schema.serialize())
         for batch in self.rows.to_batches():
             hashed.update(batch.serialize())
         return hashed.hexdigest()

@@ -1,7 +1,10 @@
 """Columns of the table of nodes that products count with: numbers of the graph's vertices, in the order of its rows."""
 
+from hashlib import sha256
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
@@ -43,16 +46,29 @@ def numbers_of(edges: Folder, graph: Folder, key: str, name: str) -> Array:
 
     Raises BadConfig if there is no such column, or if one of its values is not a finite number.
     """
-    _require_numbers(require_column(edges, key, name), key, name)
+    kind = require_column(edges, key, name)
+    if not _is_numeric(kind) and _is_empty(edges, name):
+        return np.zeros(len(ids_of(graph)[0]), np.int64)
+    _require_numbers(kind, key, name)
     values = _wide(of_rows(edges, graph, name)[0])
     if not np.isfinite(values).all():
         raise BadConfig(f"{key}: column {name!r} has {values[~np.isfinite(values)][0]}")
     return values
 
 
-def _require_numbers(kind: pa.DataType, key: str, name: str) -> None:
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise BadConfig(f"{key}: column {name!r} is {kind}, not numbers")
+def _require_numbers(kind: pa.DataType, key: str, name: str, of: str = "") -> None:
+    if not _is_numeric(kind):
+        raise BadConfig(f"{key}: column {name!r}{of} is {kind}, not numbers")
+
+
+def _is_numeric(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _is_empty(edges: Folder, name: str) -> bool:
+    """Whether a column of the table of nodes has no value: that of a text file is then one of texts."""
+    column = pq.read_table(edges.path / NODES, columns=[name], page_checksum_verification=True)[name]
+    return bool(column.null_count == len(column))
 
 
 def _wide(column: pa.Array) -> Array:
@@ -77,9 +93,18 @@ def amounts_at(places: PlaceList, file: str, key: str, name: str) -> Array:
     Raises BadConfig if they are not numbers, and BadInput for another value, with its row from 0.
     """
     column = places.more[name].combine_chunks()
-    _require_numbers(column.type, key, name)
+    if column.null_count == len(column):
+        return np.zeros(len(column))
+    _require_numbers(column.type, key, name, f" of {file}")
     values = _wide(column)
     if (wrong := ~(np.isfinite(values) & (values >= 0))).any():
         row = int(wrong.argmax())
         raise BadInput(file, f"row {row}: {places.text(row)} has {name} {values[row]}, not a number that is at least 0 ({key})")
     return values.astype(np.float64)
+
+
+def digest_by_id(ids: pa.Array, *columns: Array) -> str:
+    """SHA-256 of what a file says of places, `columns` [n], with their ids [n]; the order of the rows does not matter."""
+    order = pc.sort_indices(ids)
+    rows = pa.table([ids, *map(pa.array, columns)], names=[str(number) for number in range(1 + len(columns))]).take(order)
+    return sha256(b"".join(batch.serialize() for batch in rows.combine_chunks().to_batches())).hexdigest()

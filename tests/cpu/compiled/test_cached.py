@@ -96,6 +96,20 @@ def test_a_full_disk_is_an_error_that_names_the_folder(copy_of, tmp_path, monkey
         copy_of("one")(1)
 
 
+def test_a_compiler_that_cannot_be_loaded_says_why(copy_of, monkeypatch):
+    loads = []
+
+    def load():
+        loads.append(0)
+        raise OSError("could not load a shared object file")
+
+    function = copy_of("one")
+    monkeypatch.setattr("kernels.cpu.compiled._numba", load)
+    with pytest.raises(OSError, match=r"^could not load a shared object file$"):
+        function(1)
+    assert len(loads) == 1
+
+
 def test_a_changed_constant_of_another_file_is_noticed(copy_of):
     assert copy_of("one")(1) == 8
     assert copy_of("one", "STEP = 3", "STEP = 4")(1) == 10

@@ -258,6 +258,19 @@ def test_commands_take_a_profile(tmp_path):
         ({"access_restrictions": [access("maybe")]}, r"row 1: segment t: access_type 'maybe' is not one of allowed, denied"),
         ({"speed_limits": [limit(5, "knots")]}, r"row 1: segment t: speed_limits has the unit 'knots', expected km/h or mph"),
         ({"speed_limits": [limit(5, between=[0.5, 0.2])]}, r"row 1: segment t: speed_limits has a rule between \[0\.5, 0\.2\]"),
+        ({"speed_limits": [limit(5, between=[None, 1.0])]}, r"row 1: segment t: speed_limits has a rule between \[None, 1\.0\]"),
+        (
+            {
+                "connectors": [{"connector_id": "a"}],
+                "prohibited_transitions": [
+                    {
+                        "sequence": [{"connector_id": "a", "segment_id": "r"}],
+                        "final_heading": "forward",
+                    }
+                ],
+            },
+            r"row 1: segment t: has a connector a at None, expected a share",
+        ),
         ({"id": None}, r"row 1: segment None: has no id"),
     ],
 )

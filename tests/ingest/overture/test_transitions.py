@@ -5,6 +5,7 @@ import math
 import random
 from itertools import pairwise
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyproj import Geod
@@ -12,6 +13,7 @@ from pyproj import Geod
 from pipeline.config.loading import run_config
 from pipeline.errors import BadInput, ProofFailed
 from pipeline.ingest.roads.network import Attributes
+from pipeline.report.wording import _of_roads
 from pipeline.run import run
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.names import open_names
@@ -184,6 +186,28 @@ def test_which_transitions_are_obeyed(stated, left, tmp_path):
     assert (turns.relations, turns.left, turns.restrictions) == (1, left, int(not left))
 
 
+def test_fields_that_a_file_lacks_are_missing_values(tmp_path):
+    """Of rules and transitions, such as `when`, which those for all do not need."""
+    stated = turn(("b", "r"))
+    del stated["when"]
+    rules = {"access_restrictions": [{"access_type": "allowed"}], "speed_limits": [{"max_speed": {"value": 30, "unit": "km/h"}}]}
+    rules |= {name: [{"between": [0.0, 0.5]}] for name in ("road_flags", "road_surface", "subclass_rules")}
+    first = of("s", "a", "b", places=CROSS, prohibited_transitions=[stated], **rules)
+    pq.write_table(pa.Table.from_pylist([first, of("r", "b", "c", places=CROSS)]), tmp_path / "a.parquet")
+    turns = EdgeFacts.of(read(tmp_path / "a.parquet", tmp_path / "work")).roads.turns
+    assert (turns.restrictions, turns.left) == (1, {})
+
+
+@pytest.mark.parametrize(("at", "between"), [(0.5000000001, [0, 0.5]), (0.4999999999, [0.5, 1])])
+def test_a_range_has_a_connector_that_is_almost_at_its_end(at, between, tmp_path):
+    middle = of("s", "a", "b", "c", places=CROSS)
+    middle["connectors"][1]["at"] = at
+    middle["prohibited_transitions"] = [turn(("b", "t"), between=between)]
+    segments = [middle, of("t", "b", "d", places=CROSS)]
+    turns = EdgeFacts.of(read(write(tmp_path / "a.parquet", segments), tmp_path / "work")).roads.turns
+    assert turns.restrictions and not turns.left
+
+
 def test_a_wrong_part_is_not_proved(tmp_path, monkeypatch):
     monkeypatch.setattr(Attributes, "restricted", lambda self, ways: ways + 1)
     with pytest.raises(ProofFailed, match="street 0: its part is not that of the source"):
@@ -198,6 +222,27 @@ def test_who_need_not_obey(tmp_path):
         assert EdgeFacts.of(read(path, tmp_path / "work", **keys)).roads.turns is None
     assert "c" not in distances(tmp_path, "a", path)
     assert "c" in distances(tmp_path, "a", path, osm={"restrictions": False})
+
+
+@pytest.mark.parametrize(("keys", "to", "said"), [
+    ({}, "r", ["prohibited transition: 1", "1 restriction, of 1 transition"]),
+    ({}, "x", ["prohibited transition, not respected: 1", "0 restrictions, of 1 transition; not obeyed: a segment that is no"]),
+    ({"profile": "foot"}, "r", ["prohibited transition, not respected: 1"]),
+    ({"restrictions": False}, "r", ["prohibited transition, not respected: 1"]),
+])  # fmt: skip
+def test_a_report_says_whether_transitions_are_obeyed(keys, to, said, tmp_path):
+    segments = [of("s", "a", "b", places=CROSS, prohibited_transitions=[turn(("b", to))]), of("r", "b", "c", places=CROSS)]
+    edges = read(write(tmp_path / "a.parquet", segments), tmp_path / "work", **keys)
+    words = [*_of_roads(EdgeFacts.of(edges).roads).values()]
+    assert all(any(part in text for text in words) for part in said) and not any("relation" in text for text in words)
+
+
+def test_transitions_that_nobody_obeys_may_be_wrong(tmp_path):
+    wrong = of("s", "a", "b", places=CROSS, prohibited_transitions=[turn(("b", "r"), between=[0.5, 0.2])])
+    path = write(tmp_path / "a.parquet", [wrong, of("r", "b", "c", places=CROSS)])
+    assert EdgeFacts.of(read(path, tmp_path / "work", profile="foot")).roads.overture.transitions == 1
+    with pytest.raises(BadInput, match="prohibited_transitions has a rule between"):
+        read(path, tmp_path / "work")
 
 
 def test_turns_cost_what_they_cost_on_streets_of_openstreetmap(tmp_path):

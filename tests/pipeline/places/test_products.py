@@ -142,7 +142,12 @@ def test_supply_of_the_places_own_file(tmp_path, decay, form):
         ("jobs", [1, 2, 3], {}, "h.csv and the table of nodes have this column; say which by supply_from"),
         ("doctors", [1, 2, 3], {}, "'jobs': .*h.csv has the columns doctors; the table of nodes has zone, people$"),
         ("jobs", [1, -2, 3], {"supply_from": "sources"}, r"h.csv: row 1: 'B' has jobs -2, not a number that is at least 0"),
-        ("jobs", [1, "many", 3], {"supply_from": "sources"}, "isochrones.supply: column 'jobs' is .*string, not numbers"),
+        (
+            "jobs",
+            [1, "many", 3],
+            {"supply_from": "sources"},
+            "isochrones.supply: column 'jobs' of .*h.csv is .*string, not numbers",
+        ),
         ("doctors", [1, 2, 3], {"supply_from": "sources"}, "'jobs': .*h.csv has the columns doctors$"),
     ],
 )
@@ -157,6 +162,29 @@ def test_a_supply_that_is_not_clear(tmp_path, column, values, asked, words):
         run_of(tmp_path, graph=content, isochrones=table)
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_column_without_a_value_supplies_nothing(tmp_path, form):
+    file = tmp_path / f"h.{form}"
+    file.write_text("id,lon,lat,beds\n7,7.44,46.94,\n8,7.45,46.94,\n")
+    if form == "parquet":
+        places = {"id": [7, 8], "lon": [7.44, 7.45], "lat": [46.94, 46.94], "beds": pa.array([None, None], pa.string())}
+        pq.write_table(pa.table(places), file)
+    asked = {"thresholds": [0], "sources": str(file), "supply": "beds", "demand": "people"}
+    made = run_of(tmp_path, graph=with_nodes(tmp_path), isochrones=asked)
+    assert rows(made.path / "isochrones", "supply_ratio") == [(0,), (0,)]
+
+
+def test_a_column_of_nodes_without_a_value_counts_as_0(tmp_path):
+    content = with_nodes(tmp_path)
+    (tmp_path / "nodes.csv").write_text("vertex,zone,jobs\n" + "".join(f"{v},north,\n" for v in CROSSINGS))
+    asked = {"thresholds": [1], "sums": ["jobs"], "sources": ids_of(tmp_path), "zone": "zone", "zone_weight": "jobs"}
+    made = run_of(tmp_path, graph=content, isochrones=asked)
+    assert {total for (total,) in rows(made.path / "isochrones", "jobs")} == {0}
+    assert rows(made.path / "isochrone_zones", "vertices", "jobs") == [(None, None)]
+    with pytest.raises(BadConfig, match=r"'zone' is .*string, not numbers"):
+        run_of(tmp_path, graph=content, isochrones=asked | {"sums": ["zone"], "zone": None, "zone_weight": None})
+
+
 def test_where_a_supply_is_read_can_be_stated(tmp_path):
     content, found = with_nodes(tmp_path), {}
     (tmp_path / "h.csv").write_text("id,lon,lat,jobs\n7,7.44,46.94,900\n")
@@ -165,3 +193,32 @@ def test_where_a_supply_is_read_can_be_stated(tmp_path):
         made = run_of(tmp_path, graph=content, isochrones=asked | {"supply_from": place})
         ((found[place],),) = rows(made.path / "isochrones", "supply_ratio")
     assert found == {"sources": 90, "nodes": 0.1}
+
+
+@pytest.mark.parametrize("what", ["supply", "weights", "coordinates"])
+def test_a_column_that_other_places_have_makes_other_tables(tmp_path, what):
+    """The rows are in another order; a column is the same from above to below."""
+    content, file, found = with_nodes(tmp_path), tmp_path / "p.csv", {}
+    more = {
+        "supply": {"supply": "beds", "demand": "people"},
+        "weights": {"zone": "zone", "zone_weight": "beds"},
+        "coordinates": {"zone": "h3:10"},
+    }
+    isochrones = {"thresholds": [1], "sources": str(file), **more[what]}
+    for turn in (1, -1):
+        beside = ["", ""] if what != "coordinates" else [f",{CROSSINGS[v][0]},{CROSSINGS[v][1]}" for v in (3, 4)]
+        beds = (5, 5) if what == "coordinates" else (10, 90)
+        lines = [f"{one},{n}{xy}\n" for one, n, xy in zip(["A,3", "B,4"][::turn], beds, beside, strict=True)]
+        file.write_text(f"id,vertex,beds{',lon,lat' if beside[0] else ''}\n" + "".join(lines))
+        for out in ("out", f"out{turn}"):
+            path = run_of(tmp_path, out=out, graph=content, isochrones=isochrones).path
+            found[out] = rows(path / ("isochrones" if what == "supply" else "isochrone_zones"))
+        assert found["out"] == found[f"out{turn}"]
+    assert found["out1"] != found["out-1"]
+
+
+def test_a_column_of_another_name_makes_another_table_of_places(tmp_path):
+    for name in ("beds", "cots"):
+        (tmp_path / "p.csv").write_text(f"id,vertex,{name}\n1,3,5\n")
+        published = run_of(tmp_path, nearest={"facilities": str(tmp_path / "p.csv")})
+        assert pq.read_schema(published.path / "places" / "part-00000.parquet").names[-1] == name

@@ -36,7 +36,7 @@ def test_nulls_have_no_level():
     assert frequencies(values_of(column)).tolist() == [1, 1, 2]
 
 
-@pytest.mark.parametrize("kind", ["few", "many", "equal", "float", "nan", "null", "ascending"])
+@pytest.mark.parametrize("kind", ["few", "many", "equal", "float", "nan", "some_nan", "null", "ascending"])
 @pytest.mark.parametrize("size", [0, 7, 20_000])
 def test_the_first_rows_are_those_of_all_rows_sorted(kind, size):
     random = np.random.default_rng(size)
@@ -44,6 +44,10 @@ def test_the_first_rows_are_those_of_all_rows_sorted(kind, size):
         kind, random.integers(-(2**62), 2**62, size)))  # fmt: skip
     if kind in ("float", "nan"):
         values = pa.array(np.where(random.random(size) < (kind == "nan") / 2, np.nan, random.random(size)))
+    if kind == "some_nan":
+        great = np.where(np.arange(size) % 1024, 0.0, np.arange(size))  # one of each block
+        great[7 : 5 * 1024 : 1024] = np.nan
+        values = pa.array(great)
     if kind == "null":
         values = pc.if_else(pa.array(random.random(size) < 0.5), values, None)
     batch, order = (

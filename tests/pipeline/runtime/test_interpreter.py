@@ -8,6 +8,9 @@ import sys
 
 import pytest
 
+from pipeline.cluster.start import started
+from pipeline.config.cluster import ClusterConfig
+from pipeline.runtime import interpreter
 from pipeline.runtime.interpreter import SWITCH_INTERVAL, prepare_interpreter
 
 CODE = """
@@ -72,6 +75,20 @@ def test_memory_that_is_freed_is_kept():
     assert max(others) < first / 4
     first, *others = faults()
     assert min(others) > first / 4  # mapped again
+
+
+def test_processes_that_a_cluster_starts_have_no_variable_of_this_one(monkeypatch):
+    class Begun(Exception): ...
+
+    def begin(*_):
+        raise Begun
+
+    monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", "system")
+    monkeypatch.setattr(interpreter, "_own", {"ARROW_DEFAULT_MEMORY_POOL"})
+    monkeypatch.setattr("pipeline.cluster.fork_server.forks_workers", begin)
+    with pytest.raises(Begun), started(ClusterConfig(scheduler="local"), "cpu"):
+        pass
+    assert "ARROW_DEFAULT_MEMORY_POOL" not in os.environ
 
 
 POOL = """

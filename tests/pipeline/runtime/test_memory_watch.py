@@ -116,11 +116,14 @@ def test_a_limit_of_addresses_counts_and_is_named(monkeypatch):
     monkeypatch.setattr(addresses.resource, "getrlimit", lambda _: (taken + 64 * MIB, most))
     assert memory.free_memory() <= 64 * MIB < before
     assert any(limit.where == addresses.ADDRESSES and limit.left <= 64 * MIB for limit in memory_watch.limits())
-    for error in (
-        MemoryError(), OSError(None, None, "out/steps"), OSError(errno.ENOMEM, "Cannot allocate memory"),
-        RuntimeError("can't start new thread"),
-    ):  # fmt: skip
-        assert re.search(r"out of memory: .* has .*B of the .*B that `ulimit -v` allows of addresses", message(error))
+    for error, said in (
+        (MemoryError(), "out of memory: the graph needs more than this machine has"),
+        (OSError("Could not load shared object file"), "Could not load shared object file"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory", "out/steps"), "out/steps: Cannot allocate memory"),
+        (RuntimeError("can't start new thread"), r"no new thread .* of processes \(pids, `ulimit -u`\) or of memory"),
+    ):
+        assert re.search(f"^{said}; .* has .*B of the .*B that `ulimit -v` allows of addresses$", message(error))
+    assert "ulimit" not in message(MemoryError("one tree takes 9 MiB of GPU memory, and 8 MiB are free"))
     assert "out of memory" not in message(OSError(errno.ENOENT, "No such file", "a"))
     monkeypatch.setattr(addresses.resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, most))
     assert "ulimit" not in message(MemoryError())

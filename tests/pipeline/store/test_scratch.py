@@ -1,11 +1,13 @@
 """Hidden folders for unfinished files are removed by their owner or, if it was killed, by the next run; nothing else is."""
 
+import errno
 import os
 import signal
 from itertools import count
 
 import pytest
 
+from pipeline.errors import message
 from pipeline.store.scratch import remove_dead, scratch
 from tests.faults.children import die_at
 
@@ -31,6 +33,14 @@ def test_a_folder_is_private_and_removed_at_the_end(tmp_path):
         (folder / "file").write_text("half")
         raise KeyError
     assert not names(tmp_path)
+
+
+def test_an_error_without_a_number_keeps_its_text(tmp_path):
+    with pytest.raises(OSError, match=r"^could not load a file$") as raised, scratch(tmp_path):
+        raise OSError("could not load a file")
+    assert message(raised.value).startswith("could not load a file")
+    with pytest.raises(OSError, match=str(tmp_path)), scratch(tmp_path):
+        raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_what_a_killed_process_left_is_removed_and_nothing_that_it_links_to(tmp_path):

@@ -102,8 +102,8 @@ class SegmentParts:
             self.counts["repeated"] += 1
             return
         self._seen.add(row["id"])
-        self.transitions.add(row)
         cuts = self._cuts(row, metres)
+        self.transitions.add(row)
         verdicts = [self.rules.verdict(row, (one[0] + other[0]) / 2) for one, other in pairwise(cuts)]
         if all(isinstance(verdict, str) for verdict in verdicts):
             self.left[str(verdicts[0])] += 1
@@ -132,7 +132,7 @@ class SegmentParts:
         near = NEAR / metres[-1] if metres[-1] else 1.0
         cuts = list[tuple[float, str]]()
         for connector in row["connectors"] or ():
-            at, identity = connector["at"], connector["connector_id"]
+            at, identity = connector.get("at"), connector.get("connector_id")
             if not identity or at is None or not 0 <= at <= 1:
                 raise ValueError(f"has a connector {identity} at {at}, expected a share of its length from 0 to 1")
             cuts.append((at, identity))

@@ -178,17 +178,17 @@ class _SecondReader:
             every = [(rule, rule.get("between") or _END) for rule in row[name]]
             return [rule for rule, (begin, end) in every if begin <= at <= end][::-1]
 
-        flags = [flag for rule in there("road_flags") for flag in rule["values"] or []]
-        subclasses = [row.get("subclass"), *(rule["value"] for rule in there("subclass_rules"))]
+        flags = [flag for rule in there("road_flags") for flag in rule.get("values") or []]
+        subclasses = [row.get("subclass"), *(rule.get("value") for rule in there("subclass_rules"))]
         kind, is_link = row["class"], "is_link" in flags or "link" in subclasses
         if kind is None or "is_abandoned" in flags or "is_under_construction" in flags:
             return None
         if is_link and kind in ("motorway", "trunk", "primary", "secondary", "tertiary"):
             kind = f"{kind}_link"
         tags, permitted = {"highway": {"unknown": "road"}.get(kind, kind)}, dict[str, bool | None]()
-        tags |= {"surface": surface[0]["value"]} if (surface := there("road_surface")) and surface[0]["value"] else {}
+        tags |= {"surface": surface[0]["value"]} if (surface := there("road_surface")) and surface[0].get("value") else {}
         for heading in ("forward", "backward"):
-            limits = [one["max_speed"] for one in there("speed_limits") if one["max_speed"] and self._concerns(one, heading)]
+            limits = [one["max_speed"] for one in there("speed_limits") if one.get("max_speed") and self._concerns(one, heading)]
             tags |= {f"maxspeed:{heading}": f"{limits[0]['value']} {limits[0]['unit']}"} if limits else {}
             access = [one["access_type"] for one in there("access_restrictions") if self._concerns(one, heading, kind)]
             permitted[f":{heading}"] = access[0] != "denied" if access else None
@@ -200,7 +200,7 @@ class _SecondReader:
 
     def _concerns(self, rule: dict[str, Any], heading: str, kind: str = "") -> bool:
         """Whether a rule is for the traveller in a direction, whenever it is; `kind` is the class, of a rule of access."""
-        scope = {name: value for name, value in (rule["when"] or {}).items() if value}
+        scope = {name: value for name, value in (rule.get("when") or {}).items() if value}
         if scope.pop("heading", heading) != heading or {"during", "vehicle", "recognized"} & scope.keys():
             return False
         denies, purposes, modes = rule.get("access_type") == "denied", scope.get("using"), scope.get("mode")
@@ -208,5 +208,5 @@ class _SecondReader:
             return False
         if purposes:
             return "access_type" in rule and not denies and bool({"as_customer", "at_destination", "to_deliver"} & {*purposes})
-        one_way = denies and bool((rule["when"] or {}).get("heading"))
+        one_way = denies and bool((rule.get("when") or {}).get("heading"))
         return bool(modes) or not (one_way and self._walks)

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 def read_segments(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     """Read the segments of a file that a profile takes. Raises BadInput."""
     rules = RoadRules.of(graph.osm)
-    parts = SegmentParts(file, rules, Transitions(rules))
+    parts = SegmentParts(file, rules, Transitions(rules, graph.osm.obeys))
     for first_row, table in batches(path, file, graph):
         parts.add(first_row, table)
     arrays, streets = parts.arrays(), parts.rules.streets

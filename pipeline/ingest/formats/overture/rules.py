@@ -85,26 +85,27 @@ class RoadRules:
     def _said(self, row: Row, at: float) -> _Said:
         highway, link = row["class"], row.get("subclass") == "link"
         for rule in _there(row, "subclass_rules", at):
-            link |= rule["value"] == "link"
-        flags = {flag for rule in _there(row, "road_flags", at) for flag in rule["values"] or ()}
+            link |= rule.get("value") == "link"
+        flags = {flag for rule in _there(row, "road_flags", at) for flag in rule.get("values") or ()}
         if (link or "is_link" in flags) and highway in LINKS:
             highway += "_link"
         highway = "road" if highway == "unknown" else highway
-        surface = next((rule["value"] for rule in reversed([*_there(row, "road_surface", at)])), None)
+        surface = next((rule.get("value") for rule in reversed([*_there(row, "road_surface", at)])), None)
         limits, permitted = ["", ""], list[bool | None]([None, None])
         for rule in _there(row, "speed_limits", at):
             for number, heading in enumerate(HEADINGS):
-                if rule["max_speed"] and self._applies(rule["when"], heading):
+                if rule.get("max_speed") and self._applies(rule.get("when"), heading):
                     limits[number] = _limit(rule["max_speed"])
         for rule in _there(row, "access_restrictions", at):
-            if rule["access_type"] != "denied" and self.profile.is_for_others(highway) and not (rule["when"] or {}).get("mode"):
+            access, when = rule.get("access_type"), rule.get("when")
+            if access != "denied" and self.profile.is_for_others(highway) and not (when or {}).get("mode"):
                 continue  # like the key `access` of OpenStreetMap, it opens the class to those that it is made for
             for number, heading in enumerate(HEADINGS):
-                if self._applies(rule["when"], heading, rule["access_type"]):
-                    permitted[number] = rule["access_type"] != "denied"
+                if self._applies(when, heading, access):
+                    permitted[number] = access != "denied"
         return _Said(highway, surface, bool(flags & CLOSING), (limits[0], limits[1]), (permitted[0], permitted[1]))
 
-    def _applies(self, when: Row | None, heading: str, access: str = "") -> bool:
+    def _applies(self, when: Row | None, heading: str, access: str | None = "") -> bool:
         """Whether a rule applies to the traveller in a direction; `access` is the type of one of access. Raises ValueError."""
         if access not in ("", "allowed", "denied", "designated"):
             raise ValueError(f"access_type {access!r} is not one of allowed, denied and designated")
@@ -136,7 +137,7 @@ def ends_of_rules(row: Row) -> list[float]:
 def range_of(rule: Row, name: str) -> tuple[float, float] | None:
     """The part of a segment for which a rule of a list is; None if it is for all. Raises ValueError for what is no range."""
     between = rule.get("between")
-    if between is not None and (len(between) != 2 or not 0 <= between[0] < between[1] <= 1):
+    if between is not None and (len(between) != 2 or None in between or not 0 <= between[0] < between[1] <= 1):
         raise ValueError(f"{name} has a rule between {between}, expected two shares of its length from 0 to 1")
     return None if between is None else (between[0], between[1])
 
@@ -145,7 +146,7 @@ def count_conditional(rows: Iterable[Row], counts: Counter[str]) -> None:
     """Count the rules that are left out because they are conditional."""
     for row in rows:
         for name in ("access_restrictions", "speed_limits"):
-            counts["conditional"] += sum(is_conditional(rule["when"]) for rule in row.get(name) or ())
+            counts["conditional"] += sum(is_conditional(rule.get("when")) for rule in row.get(name) or ())
 
 
 def _there(row: Row, name: str, at: float) -> Iterable[Row]:
@@ -157,6 +158,6 @@ def _there(row: Row, name: str, at: float) -> Iterable[Row]:
 
 
 def _limit(speed: Row) -> str:
-    if speed["unit"] not in UNITS:
-        raise ValueError(f"speed_limits has the unit {speed['unit']!r}, expected km/h or mph")
+    if speed.get("unit") not in UNITS:
+        raise ValueError(f"speed_limits has the unit {speed.get('unit')!r}, expected km/h or mph")
     return f"{speed['value']} {speed['unit']}"

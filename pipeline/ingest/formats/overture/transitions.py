@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
+from pipeline.ingest.formats.overture.lines import SAME
 from pipeline.ingest.formats.overture.rules import HEADINGS, RoadRules, Row, is_conditional, range_of
 from pipeline.ingest.roads.relations import Restriction
 
@@ -37,27 +38,29 @@ class _Transition(NamedTuple):
 
 
 class Transitions:
-    """The prohibited transitions of a file, while its segments are added.
+    """The prohibited transitions of a file, while its segments are added; if they need not be obeyed, they are counted.
 
     Attributes:
+        read: How many there are.
         left: How many need not be obeyed, by the reason.
     """
 
-    def __init__(self, rules: RoadRules) -> None:
-        self._rules = rules
+    def __init__(self, rules: RoadRules, obeyed: bool) -> None:
+        self._rules, self._obeyed = rules, obeyed
         self.read = 0
         self.left: Counter[str] = Counter()
         self._stated: list[_Transition] = []
 
     def add(self, row: Row) -> None:
         """Add those of a segment."""
-        for one in row.get("prohibited_transitions") or ():
-            number, self.read = self.read, self.read + 1
+        stated, first = row.get("prohibited_transitions") or (), self.read
+        self.read += len(stated)
+        for number, one in enumerate(stated if self._obeyed else (), first):
             reason = self._why_left(row, one)
             if reason:
                 self.left[reason] += 1
                 continue
-            steps, heading = one["sequence"], (one["when"] or {}).get("heading")
+            steps, heading = one["sequence"], (one.get("when") or {}).get("heading")
             segments = (row["id"], *(step["segment_id"] for step in steps))
             connectors = tuple(step["connector_id"] for step in steps)
             headings = (heading,) if heading else HEADINGS
@@ -70,12 +73,12 @@ class Transitions:
             return "conditional"
         if not self._rules.concerns(when):
             return "for others"
-        if not one["sequence"] or one["final_heading"] not in HEADINGS:
+        if not one.get("sequence") or one.get("final_heading") not in HEADINGS:
             return _BROKEN
         begin, end = range_of(one, "prohibited_transitions") or (0.0, 1.0)
         first = one["sequence"][0]["connector_id"]
         at = [joined["at"] for joined in row["connectors"] or () if joined["connector_id"] == first]
-        return "" if not at or any(begin <= place <= end for place in at) else "its range lacks its connector"
+        return "" if not at or any(begin - SAME <= place <= end + SAME for place in at) else "its range lacks its connector"
 
     @property
     def segments(self) -> set[str]:

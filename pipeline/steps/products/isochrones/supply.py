@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from kernels.trees import Trees
 from pipeline.config.products.isochrones import IsochronesConfig
 from pipeline.errors import BadConfig, BadInput
 from pipeline.steps.places.files import Placed, placed_in
-from pipeline.steps.products.attributes import amounts_at, amounts_of
+from pipeline.steps.products.attributes import amounts_at, amounts_of, digest_by_id
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import TreeTable
 from pipeline.steps.runtime import Runtime
@@ -63,7 +62,7 @@ class Supply:
     @property
     def parameters(self) -> dict[str, Any]:
         """What a step's key says of the amounts of places; those of vertices are in the edge list."""
-        return {} if self.by_places is None else {"supplied": sha256(self.by_places.tobytes()).hexdigest()}
+        return {} if self.by_places is None else {"supplied": digest_by_id(self.places, self.by_places)}
 
     def of_sources(self, sources: Array) -> Array:
         """What is supplied at vertices by their ids, float64 [k]."""

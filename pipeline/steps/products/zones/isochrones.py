@@ -1,7 +1,6 @@
 """Table `isochrone_zones`: what is within the thresholds of the sources of each zone, on average."""
 
 import math
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from kernels.graph import Array
 from pipeline.config.products.isochrones import IsochronesConfig
 from pipeline.errors import BadConfig
 from pipeline.steps.places.files import placed_in
+from pipeline.steps.products.attributes import digest_by_id
 from pipeline.steps.products.isochrones import require_isochrones, tabulate_isochrones
 from pipeline.steps.products.zones import Zones, parameters, write_batch
 from pipeline.steps.products.zones.recount import RULE, require_rows
@@ -76,7 +76,7 @@ def tabulate_isochrone_zones(edges: Folder, graph: Folder, config: IsochronesCon
 
     inputs = {"edges": edges.digest, "graph": graph.digest, "isochrones": first.digest}
     keys = parameters(config.zone, config.zone_weight, zones) | _where(edges, graph, config, runtime)
-    keys |= {"weighed": sha256(of_places.amounts.tobytes()).hexdigest()} if of_places else {}
+    keys |= {"weighed": digest_by_id(of_places.ids, of_places.amounts)} if of_places else {}
     return make(runtime.work / STEP, STEP, inputs, keys, write)
 
 
@@ -91,7 +91,7 @@ def _weighed(edges: Folder, graph: Folder, config: IsochronesConfig, runtime: Ru
 def _where(edges: Folder, graph: Folder, config: IsochronesConfig, runtime: Runtime) -> dict[str, Any]:
     """Where the sources are, as a parameter of the step's key, if they are places."""
     placed = placed_in(config.sources, edges, graph, runtime) if config.sources else None
-    return {"places": sha256(placed.places.degrees.tobytes()).hexdigest()} if placed else {}
+    return {"places": digest_by_id(placed.places.ids, *placed.places.degrees.T)} if placed else {}
 
 
 def _schema(graph: Folder, config: IsochronesConfig, zones: Zones) -> pa.Schema:
