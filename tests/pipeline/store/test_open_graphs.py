@@ -17,7 +17,7 @@ from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
 from pipeline.store.code import HELD_GRAPH
 
-SOURCE = Path(__file__).parents[2] / "data" / "wiki-Vote.txt.gz"
+SOURCE = Path(__file__).parents[3] / "data" / "wiki-Vote.txt.gz"
 
 
 @pytest.fixture(scope="module")
