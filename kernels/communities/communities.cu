@@ -149,15 +149,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) == 4 ? 4 : 3) 
         const auto may_move = [&](int64_t row) { return moves[row] != 0; };
         for_rows(0, moving && !many ? num_rows : 0, [](int64_t row) { return row; }, may_move, [&](int64_t row) {
             const Arcs arcs(out, into, row);
-            bool yields = false;
-            if (round > FREE_ROUNDS) {
-                const uint64_t own = key_of(positions[row], round);
-                for (int64_t arc = lane; arc < arcs.number; arc += 32) {
-                    const int64_t other = arcs.neighbour(arc);
-                    yields |= other != row && moves[other] && key_of(positions[other], round) < own;
-                }
-            }
-            if (__any_sync(FULL_WARP, yields)) {
+            if (yields(arcs, row, round, positions, moves)) {
                 if (lane == 0) {
                     leads[row] = -1;
                 }

@@ -1,7 +1,7 @@
 /* Keys of rows, and rows that a warp takes one after the other. */
 #pragma once
 
-#include "gpu/device.cuh"
+#include "neighbours/votes.cuh"
 
 /* As _key of cpu.py. */
 __device__ __forceinline__ uint64_t key_of(uint64_t position, uint64_t round) {
@@ -9,6 +9,19 @@ __device__ __forceinline__ uint64_t key_of(uint64_t position, uint64_t round) {
     key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9ull;
     key = (key ^ (key >> 27)) * 0x94D049BB133111EBull;
     return key ^ (key >> 31);
+}
+
+/* Whether a row that would move lets a neighbour do so that would, too, and has a smaller key; for all lanes of its warp. */
+__device__ __forceinline__ bool yields(const Arcs& arcs, int64_t row, int64_t round, const ROW* positions, const uint8_t* moves) {
+    bool one = false;
+    if (round > FREE_ROUNDS) {
+        const uint64_t own = key_of(positions[row], round);
+        for (int64_t arc = threadIdx.x & 31; arc < arcs.number; arc += 32) {
+            const int64_t other = arcs.neighbour(arc);
+            one |= other != row && moves[other] && key_of(positions[other], round) < own;
+        }
+    }
+    return __any_sync(FULL_WARP, one) != 0;
 }
 
 /* Call `take(row)` by a warp for each row for which a lane finds `wanted(row)`; it looks at 32 rows at a time. `row_of(item)`

@@ -49,14 +49,14 @@ def fetch_lists(
         )
         local = local_rows_of(shard, rows)
         known = np.flatnonzero(local >= 0)
-        left = np.bincount(owners(_running(lengths[some]))[known], minlength=len(some))
+        left = np.bincount(owners(running(lengths[some]))[known], minlength=len(some))
         ends = np.cumsum(left)
         yield GhostLists(some, ends - left, ends, local[known], values[known])
 
 
 def _cuts(lengths: Array, most: int) -> list[int]:
     """Where blocks of lists begin, and the number of lists."""
-    ends, cuts = _running(lengths), [0]
+    ends, cuts = running(lengths), [0]
     while cuts[-1] < len(lengths):
         full = np.searchsorted(ends, ends[cuts[-1] : cuts[-1] + 1] + most, side="right")
         cuts.append(max(int(full[0]) - 1, cuts[-1] + 1))
@@ -65,7 +65,7 @@ def _cuts(lengths: Array, most: int) -> list[int]:
 
 def gathered(begins: Array, ends: Array, rows: Array) -> tuple[Array, Array]:
     """The places of the entries of some rows' lists, one list behind the other, and the number of the list of each; int64."""
-    offsets = _running(ends[rows] - begins[rows])
+    offsets = running(ends[rows] - begins[rows])
     numbers = owners(offsets)
     places: Array = np.arange(len(numbers), dtype=OFFSET, like=numbers) + (begins[rows] - offsets[:-1])[numbers]
     return places, numbers
@@ -80,5 +80,6 @@ def owners(offsets: Array) -> Array:
     return lists
 
 
-def _running(lengths: Array) -> Array:
-    return np.concatenate([np.zeros_like(lengths, shape=(1,)), np.cumsum(lengths)])
+def running(values: Array) -> Array:
+    """0 and the sums of the first values, int64."""
+    return np.concatenate([np.zeros_like(values, OFFSET, shape=(1,)), np.cumsum(values, dtype=OFFSET)])

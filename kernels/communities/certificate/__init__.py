@@ -13,8 +13,9 @@ import numpy as np
 from kernels.answers import Certificate, Components
 from kernels.arrays import is_cupy
 from kernels.certificate.rules import NAMED, Broken, require_labels
-from kernels.communities.certificate.figures import ArcSums, arcs_inside, connected, modularity, products, running, within
+from kernels.communities.certificate.figures import ArcSums, arcs_inside, connected, modularity, products, within
 from kernels.communities.certificate.votes import another, first_astray
+from kernels.distributed.lists import running
 from kernels.graph import Array, Csr, Graph
 from kernels.wcc import wcc
 

@@ -2,10 +2,8 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
-from kernels.arrays import is_cupy_array
-from kernels.graph import OFFSET, Array, Csr
+from kernels.distributed.lists import owners, running
+from kernels.graph import Array, Csr
 
 _BITS = 20
 
@@ -39,25 +37,11 @@ def products(tails: Array, heads: Array) -> tuple[int, int]:
 
 def arcs_inside(side: Csr, labels: Array) -> int:
     """Number of arcs within communities; `labels` of all rows that arcs lead to."""
-    return int((labels[tails_of(side.offsets)] == labels[side.indices]).sum())
+    return int((labels[owners(side.offsets)] == labels[side.indices]).sum())
 
 
 def within(side: Csr, labels: Array) -> Csr:
     """The arcs within communities; `labels` of all rows that arcs lead to."""
-    kept = labels[tails_of(side.offsets)] == labels[side.indices]
+    kept = labels[owners(side.offsets)] == labels[side.indices]
     offsets = running(kept)[side.offsets]
     return Csr(offsets, side.indices[kept], None)
-
-
-def tails_of(offsets: Array) -> Array:
-    """The row of each arc of consecutive rows, from 0: int64."""
-    if not is_cupy_array(offsets):
-        return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    arcs = np.arange(int(offsets[0]), int(offsets[-1]), dtype=OFFSET, like=offsets)
-    tails: Array = np.searchsorted(offsets, arcs, side="right") - 1
-    return tails
-
-
-def running(values: Array) -> Array:
-    """0 and the sums of the first values, int64."""
-    return np.concatenate([np.zeros_like(values, OFFSET, shape=(1,)), np.cumsum(values, dtype=OFFSET)])

@@ -8,8 +8,8 @@ import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.certificate.rules import name_of
-from kernels.communities.certificate.figures import tails_of
 from kernels.cpu.parallel import over_items
+from kernels.distributed.lists import owners
 from kernels.graph import OFFSET, Array, Csr
 
 _ARCS = {False: 1 << 22, True: 1 << 27}  # that are sorted at a time, on a CPU and on a GPU
@@ -72,6 +72,6 @@ def _astray(sides: tuple[Csr, ...], labels: Array, block: slice, width: np.int64
 def _votes(side: Csr, labels: Array, block: slice, width: np.int64) -> Array:
     """Row in the block * width + label of the neighbour, for each arc that is not a self-loop."""
     offsets = side.offsets[block.start : block.stop + 1]
-    rows, others = tails_of(offsets), side.indices[int(offsets[0]) : int(offsets[-1])]
+    rows, others = owners(offsets), side.indices[int(offsets[0]) : int(offsets[-1])]
     votes: Array = (rows * width + labels[others])[others != rows + block.start]
     return votes

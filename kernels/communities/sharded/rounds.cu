@@ -100,15 +100,7 @@ move(const int64_t* out_offsets, const ROW* out_indices, const int64_t* into_off
     const auto row_of = [](int64_t row) { return row; };
     for_rows(0, num_rows, row_of, [&](int64_t row) { return moves[row] != 0; }, [&](int64_t row) {
         const Arcs arcs(out, into, row);
-        bool yields = false;
-        if (round > FREE_ROUNDS) {
-            const uint64_t own = key_of(positions[row], round);
-            for (int64_t arc = lane; arc < arcs.number; arc += 32) {
-                const int64_t other = arcs.neighbour(arc);
-                yields |= other != row && moves[other] && key_of(positions[other], round) < own;
-            }
-        }
-        if (__any_sync(FULL_WARP, yields)) {
+        if (yields(arcs, row, round, positions, moves)) {
             if (lane == 0) {
                 active[row] = 1;
             }
