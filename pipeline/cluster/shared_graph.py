@@ -21,6 +21,7 @@ from pipeline.cluster.open_graphs import OpenGraphs, open_counted
 from pipeline.cluster.whole_graph import WholeGraph, in_files
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import require_memory
+from pipeline.store.arrays import bytes_of_arrays
 from pipeline.store.counting import decimals_of
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -48,7 +49,7 @@ class SharedGraph(WholeGraph):
         return open_counted(self._folder, self._backend)
 
     def _require_memory(self) -> None:
-        arrays = sum(path.stat().st_size for path in self._folder.path.rglob("*.npy"))
+        arrays = bytes_of_arrays(self._folder.path)
         require_memory("the whole graph, which each rank needs for its share of the searches,", arrays, self._backend)
 
     def solver(self, algorithm: Algorithm) -> Callable[..., ShardAnswer[Any]]:

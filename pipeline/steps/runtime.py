@@ -19,6 +19,7 @@ from pipeline.config.products.places import PlacesConfig
 from pipeline.config.products.zones import ZonesConfig
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import stages_at_once
+from pipeline.store.arrays import bytes_of_arrays
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
 
 
 PER_STORED_BYTE = 4  # bytes of a GPU that stages take for each byte of a stored graph, at most
-
-
-def _stored_bytes(graph: Folder) -> int:
-    return sum(path.stat().st_size for path in graph.path.rglob("*.npy"))
 
 
 @contextmanager
@@ -91,7 +88,7 @@ class Runtime:
 
     def _fits_a_gpu(self, graph: Folder) -> bool:
         """Whether a GPU of this process has memory for a graph and for the arrays of its kernels."""
-        return self.in_this_process and self.backend == "gpu" and PER_STORED_BYTE * _stored_bytes(graph) <= total_bytes()
+        return self.in_this_process and self.backend == "gpu" and PER_STORED_BYTE * bytes_of_arrays(graph.path) <= total_bytes()
 
     def shards_for(self, algorithm: Algorithm, graph: Folder) -> int:
         """As `ranks_of`; 0 for an algorithm that is not computed over ranks."""
@@ -112,7 +109,7 @@ class Runtime:
     def opened(self, graph: Folder) -> dict[str, Any]:
         """The field of `ComputedFacts` of a step for which workers open all of a graph that ranks hold in shards."""
         whole = self.ranks_of(graph) > 0
-        return {"whole_graph": _stored_bytes(graph)} if whole else {}
+        return {"whole_graph": bytes_of_arrays(graph.path)} if whole else {}
 
     def stages_at_once(self, graph: Folder) -> int:
         """How many stages may run and be proved at the same time: in this process only, as many as memory allows.
@@ -125,7 +122,7 @@ class Runtime:
         facts, ranks = GraphFacts.of(graph), self.ranks_of(graph)
         if not ranks:
             return stages_at_once(self.backend, facts.vertices, facts.arcs)
-        stored = _stored_bytes(graph)  # which is not on the GPUs yet
+        stored = bytes_of_arrays(graph.path)  # which is not on the GPUs yet
         return stages_at_once(self.backend, facts.vertices, facts.arcs, min(ranks, device_count()), stored)
 
     def here(self) -> "Runtime":

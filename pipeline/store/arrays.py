@@ -174,6 +174,11 @@ def _fetch_from(device: Any) -> Callable[[Array], Array]:
     return Staging(device).fetch
 
 
+def bytes_of_arrays(folder: Path) -> int:
+    """Bytes of all arrays in a folder and the folders in it, such as those of a stored graph."""
+    return sum(path.stat().st_size for path in folder.rglob("*.npy"))
+
+
 def load_array(path: Path, dtype: np.dtype[Any], *shape: int) -> Array:
     """Map an array as a plain read-only ndarray without a copy. Raises Damaged if its type or shape differs."""
     expected = _header(dtype, shape)

@@ -9,6 +9,7 @@ from pipeline.config.run import RunConfig
 from pipeline.errors import TooLarge
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
+from pipeline.store.arrays import bytes_of_arrays
 from pipeline.store.manifest import Folder
 
 log = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ def _by_search(config: RunConfig, stage: str) -> bool:
 def require_whole_graphs(config: RunConfig, graph: Folder, backend: Backend) -> None:
     """Say what needs all of a stored graph on each worker. Raises TooLarge as `require_on_each`."""
     if names := on_whole_graphs(config):
-        needed = sum(path.stat().st_size for path in graph.path.rglob("*.npy"))
+        needed = bytes_of_arrays(graph.path)
         require_on_each(config, needed, backend)
         log.info("%s: workers open all of the graph, %s MiB each, not only shards", ", ".join(names), f"{needed / MIB:,.0f}")
 
