@@ -20,6 +20,13 @@ def tracked(pattern):
     return sorted(ROOT / name for name in listed.stdout.split("\0") if name)
 
 
+def test_no_built_file_is_in_the_project():
+    """Such as a wheel that a tool fetched into the folder."""
+    built = (".whl", ".so", ".o", ".pyc", ".a", ".egg", ".tar", ".xz", ".zst", ".zip", ".log")
+    found = [path.name for path in tracked("*") if path.name.endswith(built)]
+    assert not found
+
+
 @pytest.fixture(scope="module")
 def demo_folder(tmp_path_factory):
     """A folder with `data` and with `out` as the demo leaves it, New York's of a corner of the same graph."""
