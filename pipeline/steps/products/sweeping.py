@@ -41,6 +41,7 @@ SAMPLE = 4  # trees of a product that are searched again
 ALL_PROVED = "every tree is proved against the stored graph's arcs before anything is made from it"
 SOME_PROVED = "of each batch of sources one tree is proved so, and its distances to the targets are those that were swept:"
 SHARE = 4  # of the sources that are left: of four workers each has one task
+SUMMING = 64  # tasks at most whose results are as large as the graph, but for smaller ones at the end
 WORTH = 256  # sources: searching from more takes longer than building a hierarchy and sweeping it
 
 log = logging.getLogger(__name__)
@@ -125,6 +126,16 @@ class Sweeps:
             ranges.append(range(first, min(first + size, count)))
             first += size
         return ranges or [range(0)]
+
+    def summing_tasks(self, most: int, runtime: Runtime) -> list[range]:
+        """Ranges for tasks that each end with sums of the whole graph: all sources, if this process takes one task at a time.
+
+        Otherwise of at most `most` sources, unless these are more than SUMMING tasks.
+        """
+        if runtime.cluster.open_graphs is not None:
+            return self.tasks(max(1, self.count))
+        most = max(most, -(-self.count // SUMMING))
+        return self.tasks(most, most // 4)
 
     def prepared(self, runtime: Runtime) -> "Sweeps":
         """The same with the graph on which turns matter, if they do, and with a hierarchy.
