@@ -66,7 +66,8 @@ class Swept:
     def facts(self, sweeps: "Sweeps", runtime: Runtime, every: bool = True, more: Sequence[str] = ()) -> ProductFacts:
         """The facts of the product; `every` says whether all of its trees were proved, `more` what else was checked."""
         count = sweeps.count
-        again = f"the distances and predecessors of {self.sampled:,} of the {count:,} trees are those of a second search"
+        what = "sums of distances" if sweeps.summed else "distances and predecessors"
+        again = f"the {what} of {self.sampled:,} of the {count:,} trees are those of a second search"
         rules = [ALL_PROVED if every else SOME_PROVED, *RULES, again, *more]
         return ProductFacts(
             backend=runtime.backend, seconds=round(self.seconds, 6), rows=self.rows, sources=count,
@@ -83,6 +84,7 @@ class Sweeps:
     towards: bool = False  # whether paths lead to the sources, instead of from them
     targets: Array | None = None  # int64 [T]: external ids; trees then have distances [k, T] to these only, and no predecessors
     every: bool = True  # whether every tree is proved; otherwise the way to `targets` alone may be swept
+    summed: bool = False  # whether sums may take the place of distances: `kernels.trees.trees`
     counted: bool = False  # whether distances stay in the unit in which weights are counted; otherwise they are as in tables
     hierarchy: Folder | None = None  # the graph's, if it is swept; otherwise each source is searched from
     turned: "Turned | None" = None  # the graph that is searched instead, if turns matter
@@ -234,7 +236,8 @@ class Sweeps:
         self, graph: Graph, hierarchy: Hierarchy | None, rows: Array, predecessors: bool, to: Array | None
     ) -> Iterator[Trees]:
         if to is None or self.targets is None or self.every or hierarchy is None:
-            yield from sweep(graph, hierarchy, rows, predecessors=predecessors, to=to)
+            summed = self.summed and to is None
+            yield from sweep(graph, hierarchy, rows, predecessors=predecessors, to=to, summed=summed)
         else:
             targets, size = Targets(graph, hierarchy, to_host(to)), batch_size(graph, hierarchy)
             yield from (Trees(some, targets.distances(some), None) for some in np.split(rows, range(size, len(rows), size)))
@@ -253,7 +256,11 @@ class Sweeps:
         for number in sample:
             paths = sssp(graph, int(batch.sources[number]))
             distance = paths.distance if to is None else paths.distance[to]
-            same = bool((batch.distances[number] == distance).all())
+            if batch.sums is None:
+                same = bool((batch.distances[number] == distance).all())
+            else:
+                reached = distance[distance >= 0]
+                same = batch.sums[:, number].tolist() == [len(reached), int(reached.max()), int(reached.sum())]
             if same and batch.predecessors is not None:
                 same = bool((batch.predecessors[number] == paths.predecessor).all())
             if not same:
