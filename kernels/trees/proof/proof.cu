@@ -19,15 +19,12 @@ extern "C" __global__ void __launch_bounds__(PROOF_THREADS, 5) prove(
     SUM(*distance_tile)[ROWS + 1] = distance_tiles[warp];
     ROW(*nearest)[ROWS + 1] = nearest_tiles[warp];
     const int64_t tiles = (num_rows + ROWS - 1) / ROWS;
+    require_sources_at_zero(graph, sources, count, groups, lengths, loose);
     for (int64_t work = global_thread() >> 5; work < tiles * groups; work += num_threads() >> 5) {
-        const int64_t group = work % groups, begin = work / groups * ROWS;
+        const Work taken(work, tiles, groups);
+        const int64_t group = taken.group, begin = taken.begin;
         const Tile tile(graph, held[warp], begin, group, groups);
-        ROW its_sources[PART];
-#pragma unroll
-        for (int i = 0; i < PART; ++i) {
-            const int64_t tree = group * 32 + number * PART + i;
-            its_sources[i] = tree < count ? sources[tree] : (ROW)-1;
-        }
+        uint32_t undecided = 0, broken = 0; /* a byte, and a bit, for each tree of the part */
         const auto visit = [&](int own_row, const Found& found) {
             const int64_t row = begin + own_row;
 #pragma unroll
@@ -35,16 +32,12 @@ extern "C" __global__ void __launch_bounds__(PROOF_THREADS, 5) prove(
                 const int of_tile = number * PART + i;
                 const int64_t tree = group * 32 + of_tile;
                 const Length own = found.own.of[i];
-                const bool reached = own != FAR, source = its_sources[i] == row, decided = reached && found.decided[i] >= 0;
-                if (row < num_rows && (found.broken[i] || (source && own != 0))) {
-                    loose[tree] = 1;
-                }
-                if (row < num_rows && reached && !decided) {
-                    atomicAdd(first + tree, (uint64_t)1);
-                }
+                const bool reached = own != FAR, decided = reached && found.decided[i] >= 0;
+                broken |= (uint32_t)(row < num_rows && found.broken[i]) << i;
+                undecided += (uint32_t)(row < num_rows && reached && !decided) << 8 * i;
                 distance_tile[of_tile][own_row] = reached ? (SUM)Kind<SUM>::sum(own) : (SUM)-1;
                 if (predecessors != nullptr) {
-                    const bool waits = reached && !decided && tree < count && !source;
+                    const bool waits = reached && !decided && tree < count && sources[tree] != row;
                     nearest[of_tile][own_row] = decided ? tails[tile.first + found.decided[i]] : waits ? (ROW)WAITS : (ROW)-1;
                 }
             }
@@ -55,6 +48,16 @@ extern "C" __global__ void __launch_bounds__(PROOF_THREADS, 5) prove(
             tile.rows<true, true>(lengths, visit);
         } else {
             tile.rows<true, false>(lengths, visit);
+        }
+#pragma unroll
+        for (int i = 0; i < PART; ++i) {
+            const int64_t tree = group * 32 + number * PART + i;
+            if (broken >> i & 1) {
+                loose[tree] = 1;
+            }
+            if (undecided >> 8 * i & 255) {
+                atomicAdd(first + tree, (uint64_t)(undecided >> 8 * i & 255));
+            }
         }
         __syncwarp();
         for (int entry = lane; entry < 32 * ROWS; entry += 32) {

@@ -8,6 +8,7 @@
 #include "trees/parts.cuh"
 
 #define ABREAST 4
+#define GROUPS 8
 #define ROWS (sizeof(SUM) == 4 && sizeof(ROW) == 4 ? 32 : 16) /* tiles of all warps fit into static shared memory */
 #define WARPS (PROOF_THREADS / 32)
 #define LARGEST (sizeof(Length) == 4 ? (Length)0x7fffffff : FAR - 1)
@@ -28,6 +29,16 @@ struct Entering {
     }
 };
 
+/* Mark the trees whose sources are not at distance 0. */
+__device__ __forceinline__ void require_sources_at_zero(
+    const Entering& graph, const ROW* sources, int64_t count, int64_t groups, const Length* lengths, uint32_t* loose) {
+    for (int64_t tree = global_thread(); tree < count; tree += num_threads()) {
+        if (lengths[((int64_t)graph.positions[sources[tree]] * groups + tree / 32) * 32 + tree % 32] != 0) {
+            loose[tree] = 1;
+        }
+    }
+}
+
 /* The first HELD arcs of a warp's tile, in shared memory. */
 struct Held {
     ROW places[HELD];
@@ -39,6 +50,18 @@ struct Found {
     Part own;
     int decided[PART]; /* the arc that decides, from the tile's first one on, or one of them; -1 without a tight arc */
     bool broken[PART]; /* an arc shortens the path, or leads here from a reached row, or the value is no length */
+};
+
+/* Which tile and group of trees a warp takes at a time: GROUPS groups after each other, so that lines that are near are in cache. */
+struct Work {
+    int64_t group, begin;
+
+    __device__ __forceinline__ Work(int64_t number, int64_t tiles, int64_t groups) {
+        const int64_t before = number / (tiles * GROUPS) * GROUPS, place = number - before * tiles;
+        const int64_t together = groups - before < GROUPS ? groups - before : GROUPS;
+        group = before + place % together;
+        begin = place / together * ROWS;
+    }
 };
 
 struct Tile {
@@ -117,7 +140,8 @@ struct Tile {
         return found;
     }
 
-    /* Call `visit(own_row, found)` for a thread's part of each of the tile's rows. */
+    /* Call `visit(own_row, found)` for a thread's part of each of the tile's rows. It writes no global memory, so that the lengths
+       of the next row can be loaded before. */
     template <bool FAST, bool STATED, typename Visit>
     __device__ __forceinline__ void rows(const Length* lengths, Visit visit) const {
         const int lane = threadIdx.x & 31;
