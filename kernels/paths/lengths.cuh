@@ -15,7 +15,7 @@ struct Kind<int> {
     typedef uint32_t Length;
     static constexpr Length far = 0xffffffffu;
     static __device__ __forceinline__ Length of(int64_t weight) { return weight < (int64_t)far ? (Length)weight : far; }
-    static __device__ __forceinline__ Length plus(Length a, Length b) { return a + b < a ? far : a + b; }
+    static __device__ __forceinline__ Length plus(Length a, Length b) { return (a < far - b ? a : far - b) + b; }
     static __device__ __forceinline__ int64_t sum(Length length) { return (int64_t)length; }
     static __device__ __forceinline__ Length part(Length length, int eighths) {
         return (Length)((uint64_t)length * eighths >> 3);

@@ -32,18 +32,20 @@ class Measures:
     farthest: Array  # int64 or float64: the largest one
 
 
-def measure(distances: Array, decimals: int | None = None) -> Measures:
+def measure(distances: Array, decimals: int | None = None, sums: Array | None = None) -> Measures:
     """Count, sum and compare the distances of each tree.
 
     Args:
         distances (integer or float64 [k, V]): The source of each tree has distance 0.
         decimals: The integers are in units of 10^-decimals, and what is known becomes float64, each rounded once.
+        sums (int64 [3, k]): Of integers, instead of the distances (`kernels.trees.Trees.sums`).
 
     Each float is cut off at the 62nd bit of the largest one, or at 2^-1054 if that is larger, and the sum is rounded once. Raises
     OverflowError if a sum of integers exceeds int64.
     """
     here, floats = _backend_of(distances), distances.dtype.kind == "f"
-    reached, farthest, high, low = map(to_host, here.measure(distances))
+    found = here.measure(distances) if sums is None else (sums[0], sums[1], sums[2] >> 32, sums[2] & 0xFFFFFFFF)
+    reached, farthest, high, low = map(to_host, found)
     if decimals is not None:
         totals = [((int(above) << 32) + int(below)) / 10**decimals for above, below in zip(high, low, strict=True)]
         return Measures(reached, np.array(totals, np.float64), in_decimals(farthest.astype(ID), decimals))

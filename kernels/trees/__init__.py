@@ -1,6 +1,6 @@
 """Shortest-path trees from many sources: the answers of `sssp`, many at a time.
 
-Read `sweeping.py` first: what is swept, and what is computed again. On a CPU follow `cpu.py`, `sweep_cpu.py`, `proof_cpu.py`.
+Read `sweeping.py` first: what is swept, and what is computed again. On a CPU follow `cpu.py`, `sweep_cpu.py`, `proof/cpu.py`.
 
 Every tree has the distances and predecessors of `kernels.sssp.sssp`, to the byte, and is proved against the graph's arcs before
 it is returned: what is reduced from trees is reduced from proved ones.
@@ -17,7 +17,7 @@ from kernels.cpu.parallel import cores
 from kernels.gpu.loader import at_once
 from kernels.graph import Array, Graph, distance_dtype
 from kernels.trees.constants import GROUP, LANES
-from kernels.trees.sweeping import by_search, by_sweeps, lengths_fit
+from kernels.trees.sweeping import by_search, by_sweeps, lengths_fit, sums_by_sweeps
 
 # Trees of a batch. On a GPU they share the time between two levels.
 _MOST, _MOST_FLOATS, _MOST_ON_GPU = 256, 128, 1024
@@ -35,10 +35,18 @@ class Trees:
     # integer weights, sweeps give int32 where all distances fit.
     distances: Array
     predecessors: Array | None  # index width [k, V]: NO_ROW (-1) for the source and if unreached; None unless asked for
+    # int64 [3, k]: how many rows have a distance, the largest distance, and their sum; distances are then [k, 0]
+    sums: Array | None = None
 
 
 def trees(
-    graph: Graph, sources: Array, hierarchy: Hierarchy | None = None, *, predecessors: bool = False, to: Array | None = None
+    graph: Graph,
+    sources: Array,
+    hierarchy: Hierarchy | None = None,
+    *,
+    predecessors: bool = False,
+    to: Array | None = None,
+    summed: bool = False,
 ) -> Trees:
     """Find the shortest paths from all `sources` at once.
 
@@ -47,6 +55,7 @@ def trees(
         hierarchy: Of this graph (`kernels.hierarchy.build_hierarchy`), on its backend. Without one, or where a GPU's free memory
             does not hold a group of trees, `sssp` searches from one source after the other.
         to (integer [T]): Rows, on the graph's backend, to which alone distances are returned. Whole trees are proved.
+        summed: Only sums of distances are needed: where it is faster, these are returned instead.
 
     Raises:
         IndexError, TypeError: If a source is not a row of the graph, or not an integer.
@@ -56,6 +65,8 @@ def trees(
     rows = require_rows(graph, np.asarray(sources))
     if hierarchy is None or not len(rows) or not lengths_fit(graph):
         return _by_sssp(graph, rows, predecessors, to)
+    if summed and (sums := sums_by_sweeps(graph, hierarchy, rows)) is not None:
+        return Trees(rows, np.empty((len(rows), 0), np.int32, like=graph.ids), None, sums)
     swept = by_sweeps(graph, hierarchy, rows, predecessors, to)
     return Trees(rows, swept.distances, swept.predecessors)
 
@@ -64,22 +75,22 @@ def sweep(
     graph: Graph,
     hierarchy: Hierarchy | None,
     sources: Array,
-    size: int | None = None,
     *,
     predecessors: bool = False,
     to: Array | None = None,
+    summed: bool = False,
 ) -> Iterator[Trees]:
-    """Yield the trees of all `sources`, in their order, in batches of `size`, or of as many as are fast and fit in memory.
+    """Yield the trees of all `sources`, in their order, in batches of as many as are fast and fit in memory.
 
     As `trees`. On a GPU the arrays stay there; a batch is to be released before the next one is asked for.
     """
-    sources, size = require_rows(graph, np.asarray(sources)), size or batch_size(graph, hierarchy)
+    sources, size = require_rows(graph, np.asarray(sources)), batch_size(graph, hierarchy)
     for first in range(0, len(sources), size):
-        yield trees(graph, sources[first : first + size], hierarchy, predecessors=predecessors, to=to)
+        yield trees(graph, sources[first : first + size], hierarchy, predecessors=predecessors, to=to, summed=summed)
 
 
 def batch_size(graph: Graph, hierarchy: Hierarchy | None) -> int:
-    """Number of trees that are solved at a time unless a caller says otherwise."""
+    """Number of trees that are solved at a time."""
     if is_cupy(graph):
         fits = at_once("a tree of shortest paths", _bytes_of_tree(graph.num_vertices))
         return min(_MOST_ON_GPU, fits // GROUP * GROUP or fits)

@@ -25,7 +25,7 @@ def solve(
 
     Distances are those of all rows, or of the rows `to` [T].
     """
-    from kernels.trees.proof_cpu import prove, write_some
+    from kernels.trees.proof.cpu import prove, write_some
 
     distances = np.empty((len(rows), graph.num_vertices if to is None else len(to)), sums)
     stated = np.empty((len(rows), graph.num_vertices), graph.rows_by_id.dtype) if predecessors else None

@@ -6,15 +6,15 @@ import cupy
 import numpy as np
 
 from kernels.answers import Hierarchy, HierarchyArcs
-from kernels.gpu.loader import launch, minus_ones, pointer, to_host
+from kernels.gpu.loader import launch, pointer
 from kernels.graph import OFFSET, UNREACHED, Array, Graph
-from kernels.paths.constants import WAITS
 from kernels.paths.lengths import far_of, length_type
 from kernels.paths.predecessors_cuda import types_of
-from kernels.trees.constants import GROUP, PROOF_THREADS, RAISED, RAISED_BY, TREE_THREADS
-from kernels.trees.swept import SweptTrees, joins
+from kernels.trees.constants import GROUP, RAISED, RAISED_BY, TREE_THREADS
+from kernels.trees.proof.cuda import measure, prove, with_zero_steps
+from kernels.trees.swept import SweptTrees
 
-_SWEEP, _OUTWARDS, _PROOF = "trees/sweep.cu", "trees/outwards.cu", "trees/proof.cu"
+_SWEEP, _OUTWARDS = "trees/sweep.cu", "trees/outwards.cu"
 
 
 def solve(
@@ -29,46 +29,18 @@ def _solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any],
     lengths = _sweep(hierarchy, rows, sums, None)
     if not hierarchy.exact:
         _add_outwards(graph, hierarchy, rows, lengths, sums)
-    swept = _prove(graph, hierarchy, rows, lengths, sums, predecessors)
+    swept = prove(graph, hierarchy, rows, lengths, sums, predecessors)
     if not (swept.waiting & ~swept.loose).any():
         return swept
     if predecessors:
-        return _with_zero_steps(graph, swept)
-    stated = _with_zero_steps(graph, _prove(graph, hierarchy, rows, lengths, sums, True))
+        return with_zero_steps(graph, swept)
+    stated = with_zero_steps(graph, prove(graph, hierarchy, rows, lengths, sums, True))
     return stated._replace(predecessors=None)
 
 
-def _prove(
-    graph: Graph, hierarchy: Hierarchy, rows: Array, lengths: Array, sums: np.dtype[Any], predecessors: bool
-) -> SweptTrees:
-    """Write the trees that have these lengths. A row that waits for arcs of length zero has predecessor WAITS."""
-    count, num_rows, into = len(rows), graph.num_vertices, graph.into
-    groups = -(-count // GROUP)
-    distances = cupy.empty((count, num_rows), sums)
-    stated = cupy.empty((count, num_rows), rows.dtype) if predecessors else None
-    loose, first = cupy.zeros(groups * GROUP, np.uint32), cupy.zeros(groups * GROUP, np.uint64)
-    places = hierarchy.derived.get(_solve, lambda: hierarchy.positions[into.indices])
-    joined = pointer(graph.derived.get(joins, lambda: joins(graph)))
-    arcs = into.offsets, into.indices, places, pointer(into.weights), hierarchy.positions, joined, np.int64(num_rows)
-    results = lengths, distances, pointer(stated), loose, first
-    launch(_PROOF, "prove", PROOF_THREADS, None, *arcs, cupy.asarray(rows), np.int64(count), np.int64(groups), *results,
-           **types_of(into, sums))  # fmt: skip
-    return SweptTrees(distances, stated, to_host(loose[:count]) != 0, to_host(first[:count]) != 1)
-
-
-def _with_zero_steps(graph: Graph, swept: SweptTrees) -> SweptTrees:
-    """The trees with the predecessors of rows that arcs of length zero lead to."""
-    into, num_rows, stated = graph.into, graph.num_vertices, swept.predecessors
-    assert stated is not None
-    entries = cupy.flatnonzero(stated.ravel() == WAITS)
-    nearest, steps = minus_ones(len(entries), stated.dtype), cupy.zeros(4, np.uint64)
-    rows = entries % num_rows
-    arcs, waits = (into.offsets, into.indices, pointer(into.weights)), (entries - rows, rows, np.int64(len(rows)))
-    launch(_PROOF, "follow_zero_steps", TREE_THREADS, len(rows), *arcs, *waits, swept.distances, stated, nearest, steps,
-           **types_of(into, swept.distances.dtype))  # fmt: skip
-    waiting = np.zeros(len(stated), np.bool_)
-    waiting[to_host(entries[nearest == -1]) // num_rows] = True
-    return swept._replace(waiting=waiting)
+def measured(graph: Graph, hierarchy: Hierarchy, rows: Array) -> Array | None:
+    """See `kernels.trees.proof.cuda.measure`; of the trees from some rows, whose distances are int32."""
+    return measure(graph, hierarchy, rows, _sweep(hierarchy, rows, np.dtype(np.int32), None))
 
 
 def solve_to(hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], chosen: Array, targets: Array) -> Array:

@@ -33,9 +33,7 @@ def lengths_fit(graph: Graph) -> bool:
 
 def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: bool, to: Array | None = None) -> SweptTrees:
     """Sweep the trees from `rows`, prove them, and complete those that are not proved yet; distances are those of rows `to`."""
-    weights = graph.out.weights
-    kind = np.dtype(np.int32) if distance_dtype(weights).kind == "i" else distance_dtype(weights)
-    sums = hierarchy.derived.get(by_sweeps, lambda: kind)
+    sums = _sums(graph, hierarchy)
     swept: SweptTrees = backend_of(graph).solve(graph, hierarchy, rows, sums, predecessors, to)
     if sums == np.int32 and swept.loose.any():  # a sum did not fit
         hierarchy.derived.put(by_sweeps, np.dtype(np.int64))
@@ -49,6 +47,21 @@ def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: boo
         if swept.predecessors is not None:
             swept.predecessors[lane] = paths.predecessor
     return swept
+
+
+def sums_by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array) -> Array | None:
+    """What is known of the trees from `rows` (`Trees.sums`), if they are proved without being written; else None."""
+    if not is_cupy(graph) or not hierarchy.exact or _sums(graph, hierarchy) != np.int32:
+        return None
+    found: Array | None = backend_of(graph).measured(graph, hierarchy, rows)
+    return found
+
+
+def _sums(graph: Graph, hierarchy: Hierarchy) -> np.dtype[Any]:
+    """The type of sums of weights: of integers int32 until one does not fit."""
+    kind = distance_dtype(graph.out.weights)
+    sums: np.dtype[Any] = hierarchy.derived.get(by_sweeps, lambda: np.dtype(np.int32) if kind.kind == "i" else kind)
+    return sums
 
 
 def _differ(right: Array, swept: Array, exact: bool) -> Array:

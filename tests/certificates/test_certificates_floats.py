@@ -6,7 +6,7 @@ import pytest
 from kernels.arrays import frozen
 from kernels.trees import cpu
 from kernels.trees.constants import LANES
-from kernels.trees.proof_cpu import prove
+from kernels.trees.proof.cpu import prove
 from tests.certificates.wrong_answers import CERTIFIED, NO_ANSWERS, proved, weighted, with_float
 from tests.sharded.answers import CERTIFY, verdicts
 

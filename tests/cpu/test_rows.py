@@ -37,7 +37,7 @@ ONE |= {
 MANY: dict[str, Callable[[Graph, Any], Any]] = {
     "trees": trees,
     "trees of a hierarchy": lambda graph, rows: trees(graph, rows, build_hierarchy(graph)),
-    "sweep": lambda graph, rows: list(sweep(graph, None, rows, 1)),
+    "sweep": lambda graph, rows: list(sweep(graph, None, rows)),
     "targets": lambda graph, rows: Targets(graph, build_hierarchy(graph), rows),
     "sources of targets": lambda graph, rows: Targets(graph, build_hierarchy(graph), np.arange(1)).distances(rows),
     "max_flow from": lambda graph, rows: max_flow(graph, rows, np.full(len(rows), 2)),

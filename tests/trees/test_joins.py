@@ -12,7 +12,7 @@ from kernels.hierarchy import build_hierarchy
 from kernels.sssp import sssp
 from kernels.trees import cpu, sweeping, trees
 from kernels.trees.constants import LANES
-from kernels.trees.proof_cpu import prove
+from kernels.trees.proof.cpu import prove
 from kernels.trees.swept import joins
 from tests.counts import examples
 

@@ -114,10 +114,11 @@ def test_distances_have_32_bits_until_one_does_not_fit():
     assert trees(graph, np.array([1]), hierarchy).distances.dtype == np.int64
 
 
-def test_batches_have_all_sources_in_their_order():
+def test_batches_have_all_sources_in_their_order(monkeypatch):
+    monkeypatch.setattr("kernels.trees.batch_size", lambda *_: 2)
     graph, sources = graph_of(FIGURE_1), np.array([3, 3, 0, 5, 1])
     for hierarchy in (None, build_hierarchy(graph)):
-        batches = list(sweep(graph, hierarchy, sources, 2))
+        batches = list(sweep(graph, hierarchy, sources))
         assert [batch.sources.tolist() for batch in batches] == [[3, 3], [0, 5], [1]]
         assert all(batch.predecessors is None for batch in batches)
         np.testing.assert_array_equal(np.concatenate([batch.distances for batch in batches]), trees(graph, sources).distances)
@@ -142,14 +143,15 @@ def test_distances_to_targets(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
-def test_whole_trees_are_proved_and_some_distances_returned(dtype):
+def test_whole_trees_are_proved_and_some_distances_returned(dtype, monkeypatch):
+    monkeypatch.setattr("kernels.trees.batch_size", lambda *_: 40)
     graph = in_dtype(FIGURE_1, dtype)
     rows, sources = np.arange(40)[::-1] % graph.num_vertices, np.arange(40) % graph.num_vertices
     for hierarchy in (None, build_hierarchy(graph)):
         every = trees(graph, sources, hierarchy, predecessors=True)
         for found in (
             trees(graph, sources, hierarchy, predecessors=True, to=rows),
-            *sweep(graph, hierarchy, sources, 40, to=rows),
+            *sweep(graph, hierarchy, sources, to=rows),
         ):
             assert found.distances.flags.c_contiguous
             np.testing.assert_array_equal(found.distances, every.distances[:, rows])
@@ -176,7 +178,7 @@ def test_a_hierarchy_of_other_weights_is_refused():
 def test_every_wrong_length_is_found():
     """The proof of many trees accepts the right lengths only: each mutant differs in one entry."""
     from kernels.trees.cpu import _arcs
-    from kernels.trees.proof_cpu import prove
+    from kernels.trees.proof.cpu import prove
 
     graph, random = graph_of(FIGURE_1), np.random.default_rng(1)
     sources = np.arange(LANES) % graph.num_vertices

@@ -35,7 +35,7 @@ class _Closeness:
 
     def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
         try:
-            measured = measure(trees.distances, decimals_of(self.sweeps.graph))
+            measured = measure(trees.distances, decimals_of(self.sweeps.graph), trees.sums)
         except OverflowError as error:
             raise BadInput(self.sweeps.graph.path, f"{STEP}: {error}") from error
         others = (measured.reached - 1).astype(np.float64)
@@ -70,7 +70,7 @@ def tabulate_closeness(edges: Folder, graph: Folder, config: ClosenessConfig, ru
     sources = read_vertices(config.sources, edges, graph, runtime) if config.sources else None
     places = {"vertex": places_at(config.sources, edges, graph, runtime)}
     schema = tables.schema(STEP, facts.weight, 0, facts.measure)
-    product = at_places(STEP, _Closeness(Sweeps(graph, sources, counted=True), schema), places)
+    product = at_places(STEP, _Closeness(Sweeps(graph, sources, counted=True, summed=True), schema), places)
 
     def write(folder: Path) -> dict[str, Any]:
         swept, table = write_rows(folder, product, tables.keys(STEP, product.schema.names), runtime)

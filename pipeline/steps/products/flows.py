@@ -34,8 +34,7 @@ from pipeline.tables.row_lookup import positions_in
 
 STEP = "flows"  # and the table
 _ENTRIES = 1 << 27  # of trees whose paths to all vertices are counted at a time, with about 40 bytes each
-_TASKS = 64  # of equal size, at most: each writes the loads of its arcs
-_MOST, _LEAST = 1024, 256  # sources of a task, unless there are more than _TASKS of these: as many as are swept at a time
+_MOST = 1024  # sources of a task, unless there are many: as many as are swept at a time
 
 
 def require_flows(edges: Folder, graph: Folder, config: FlowsConfig, _: Runtime) -> None:
@@ -66,8 +65,7 @@ def tabulate_flows(edges: Folder, graph: Folder, config: FlowsConfig, runtime: R
     sweeps = Sweeps(graph, trips.sources if trips else None, counted=True)
 
     def write(folder: Path) -> dict[str, Any]:
-        most = max(_MOST, -(-sweeps.count // _TASKS))
-        tasks, total = sweeps.tasks(most, max(_LEAST, most // 8)), Swept()
+        tasks, total = sweeps.summing_tasks(_MOST, runtime), Swept()
         loads = np.zeros((len(trips.amounts) if trips else 1, GraphFacts.of(graph).arcs), np.int64)
         unconnected = np.zeros(len(loads), np.int64)
         run = partial(_count, sweeps.prepared(runtime), trips, attempts_beside(folder))
@@ -154,11 +152,16 @@ class _Written:
     def write(self, folder: Path, loads: Array) -> int:
         """Write the arcs that have a load, int64 [n, A], sorted by the ids of tail and head; return their number."""
         opened = open_graph(self.graph)
-        arcs = np.flatnonzero(loads.any(axis=0))
-        heads = (np.searchsorted(opened.into.offsets, arcs, side="right") - 1).astype(index_dtype(opened.num_vertices))
+        used = loads.any(axis=0)
+        arcs = np.flatnonzero(used)
+        of_head = np.diff(np.append(0, np.cumsum(used))[opened.into.offsets])
+        heads = np.repeat(np.arange(opened.num_vertices, dtype=index_dtype(opened.num_vertices)), of_head)
+        tails = opened.into.indices[arcs]
         flow = self.trips.sums_of(loads[:, arcs].T) if self.trips else loads[0, arcs]
-        columns = [opened.ids[opened.into.indices[arcs]], opened.ids[heads], flow]
-        order = np.lexsort(columns[1::-1])
+        columns = [opened.ids[tails], opened.ids[heads], flow]
+        positions = np.empty(opened.num_vertices, np.int64)
+        positions[opened.rows_by_id] = np.arange(opened.num_vertices)
+        order = np.argsort(positions[tails] * opened.num_vertices + positions[heads], kind="stable")
         schema, coordinates = self._schema(flow), sorted_coordinates(self.edges) if self.config.lines else None
 
         def groups(first: int) -> Iterator[pa.RecordBatch]:

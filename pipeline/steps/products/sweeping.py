@@ -41,6 +41,7 @@ SAMPLE = 4  # trees of a product that are searched again
 ALL_PROVED = "every tree is proved against the stored graph's arcs before anything is made from it"
 SOME_PROVED = "of each batch of sources one tree is proved so, and its distances to the targets are those that were swept:"
 SHARE = 4  # of the sources that are left: of four workers each has one task
+SUMMING = 64  # tasks at most whose results are as large as the graph, but for smaller ones at the end
 WORTH = 256  # sources: searching from more takes longer than building a hierarchy and sweeping it
 
 log = logging.getLogger(__name__)
@@ -65,7 +66,8 @@ class Swept:
     def facts(self, sweeps: "Sweeps", runtime: Runtime, every: bool = True, more: Sequence[str] = ()) -> ProductFacts:
         """The facts of the product; `every` says whether all of its trees were proved, `more` what else was checked."""
         count = sweeps.count
-        again = f"the distances and predecessors of {self.sampled:,} of the {count:,} trees are those of a second search"
+        what = "sums of distances" if sweeps.summed else "distances and predecessors"
+        again = f"the {what} of {self.sampled:,} of the {count:,} trees are those of a second search"
         rules = [ALL_PROVED if every else SOME_PROVED, *RULES, again, *more]
         return ProductFacts(
             backend=runtime.backend, seconds=round(self.seconds, 6), rows=self.rows, sources=count,
@@ -82,6 +84,7 @@ class Sweeps:
     towards: bool = False  # whether paths lead to the sources, instead of from them
     targets: Array | None = None  # int64 [T]: external ids; trees then have distances [k, T] to these only, and no predecessors
     every: bool = True  # whether every tree is proved; otherwise the way to `targets` alone may be swept
+    summed: bool = False  # whether sums may take the place of distances: `kernels.trees.trees`
     counted: bool = False  # whether distances stay in the unit in which weights are counted; otherwise they are as in tables
     hierarchy: Folder | None = None  # the graph's, if it is swept; otherwise each source is searched from
     turned: "Turned | None" = None  # the graph that is searched instead, if turns matter
@@ -125,6 +128,16 @@ class Sweeps:
             ranges.append(range(first, min(first + size, count)))
             first += size
         return ranges or [range(0)]
+
+    def summing_tasks(self, most: int, runtime: Runtime) -> list[range]:
+        """Ranges for tasks that each end with sums of the whole graph: all sources, if this process takes one task at a time.
+
+        Otherwise of at most `most` sources, unless these are more than SUMMING tasks.
+        """
+        if runtime.cluster.open_graphs is not None:
+            return self.tasks(max(1, self.count))
+        most = max(most, -(-self.count // SUMMING))
+        return self.tasks(most, most // 4)
 
     def prepared(self, runtime: Runtime) -> "Sweeps":
         """The same with the graph on which turns matter, if they do, and with a hierarchy.
@@ -223,7 +236,8 @@ class Sweeps:
         self, graph: Graph, hierarchy: Hierarchy | None, rows: Array, predecessors: bool, to: Array | None
     ) -> Iterator[Trees]:
         if to is None or self.targets is None or self.every or hierarchy is None:
-            yield from sweep(graph, hierarchy, rows, predecessors=predecessors, to=to)
+            summed = self.summed and to is None
+            yield from sweep(graph, hierarchy, rows, predecessors=predecessors, to=to, summed=summed)
         else:
             targets, size = Targets(graph, hierarchy, to_host(to)), batch_size(graph, hierarchy)
             yield from (Trees(some, targets.distances(some), None) for some in np.split(rows, range(size, len(rows), size)))
@@ -242,7 +256,11 @@ class Sweeps:
         for number in sample:
             paths = sssp(graph, int(batch.sources[number]))
             distance = paths.distance if to is None else paths.distance[to]
-            same = bool((batch.distances[number] == distance).all())
+            if batch.sums is None:
+                same = bool((batch.distances[number] == distance).all())
+            else:
+                reached = distance[distance >= 0]
+                same = batch.sums[:, number].tolist() == [len(reached), int(reached.max()), int(reached.sum())]
             if same and batch.predecessors is not None:
                 same = bool((batch.predecessors[number] == paths.predecessor).all())
             if not same:

@@ -130,3 +130,49 @@ def test_every_wrong_length_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
             for value in {0, max(length - 1, 0), length + 1, 2**31, 2**32 - 1}:
                 wrong = [lane == at and value != length for at in range(len(rows))]
                 assert refused(32 * position + lane, value) == wrong
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("least", [0, 1])
+def test_sums_without_distances(least: int, symmetric: bool) -> None:
+    """They are those of the distances, also of one-way streets that end, arcs of length zero, and rows with many arcs."""
+    random = np.random.default_rng(least)
+    src, dst = np.append(grid_edges(15), [np.arange(200), np.full(200, 225)], axis=1)
+    ends = (src, dst) if symmetric else (np.append(src, dst[::3]), np.append(dst, src[::3]))
+    weights = random.integers(least, 9, len(ends[0]))
+    graph = graph_of_edges(*ends, weights, 226) if symmetric else graph_of_arcs(*ends, weights, 226, symmetric=False)
+    there, hierarchy = to_device(graph), to_device(build_hierarchy(graph))
+    for count in (1, 32, 77, 300):
+        sources = random.integers(0, 226, count)
+        poison(1 << 20)
+        found = trees(there, sources, hierarchy, summed=True)
+        distances = trees(graph, sources).distances
+        if found.sums is None:  # not proved without a search along arcs of length zero
+            assert least == 0
+            np.testing.assert_array_equal(found.distances.get(), distances)
+        else:
+            assert found.distances.shape == (count, 0)
+            expected = [(distances >= 0).sum(axis=1), distances.max(axis=1), np.where(distances < 0, 0, distances).sum(axis=1)]
+            np.testing.assert_array_equal(found.sums.get(), expected)
+
+
+def test_sums_that_do_not_fit_32_bits() -> None:
+    graph = graph_of(EdgeList("heavy", ((0, 1, 2**30), (1, 2, 2**30), (3, 2, 1))))
+    found = trees(to_device(graph), np.array([0, 1]), to_device(build_hierarchy(graph)), summed=True)
+    assert found.sums is None
+    np.testing.assert_array_equal(found.distances.get(), trees(graph, np.array([0, 1])).distances)
+
+
+def test_sums_of_every_wrong_length_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_of(FIGURE_1)
+    there, hierarchy = to_device(graph), to_device(build_hierarchy(graph))
+    rows, sweep = np.arange(3, dtype=np.int32), cuda._sweep
+    assert cuda.measured(there, hierarchy, rows) is not None
+    right = sweep(hierarchy, rows, np.dtype(np.int32), None)
+    for position in range(graph.num_vertices):
+        for tree in range(3):
+            for change in (-1, 1, 0x7FFFFFFF):
+                wrong = right.copy()
+                wrong[position * 32 + tree] += np.uint32(change & 0xFFFFFFFF)
+                monkeypatch.setattr(cuda, "_sweep", lambda *_, wrong=wrong: wrong)
+                assert cuda.measured(there, hierarchy, rows) is None, (position, tree, change)

@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -245,6 +246,16 @@ def test_the_last_tasks_are_small():
         assert all(sum(sizes[place:]) >= sweeping.SHARE * size for place, size in enumerate(sizes) if size > 1024)
         assert sum(sizes[:1]) == min(4096, 1024 * max(1, count // (1024 * sweeping.SHARE)), count)
     assert [*map(len, sweeping.Sweeps(None, np.arange(10)).tasks(4))] == [4, 4, 2]
+
+
+def test_tasks_that_end_with_sums_of_the_graph_are_few():
+    """One, where this process takes one task after the other; of workers at most 64, and smaller ones at the end."""
+    sweeps, here, workers = sweeping.Sweeps(None, np.arange(100_000)), Mock(), Mock()
+    workers.cluster.open_graphs = None
+    assert sweeps.summing_tasks(1024, here) == [range(100_000)]
+    sizes = [*map(len, sweeps.summing_tasks(1024, workers))]
+    assert (sum(sizes), max(sizes), min(sizes[:-1])) == (100_000, 1563, 390)
+    assert sweeping.Sweeps(None, np.arange(0)).summing_tasks(1024, here) == [range(0)]
 
 
 def test_a_run_reads_its_hierarchy_once(published, tmp_path, monkeypatch):

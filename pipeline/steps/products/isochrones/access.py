@@ -38,7 +38,7 @@ from pipeline.tables import files as tables
 
 STEP = "isochrone_access"  # and the table
 RULE = "access times demand, over all vertices, is the supply of the sources that have demand, to 1e-9"
-_TASKS = 64  # at most, each of which writes the sums of all vertices
+_MOST = 256  # sources of a task, unless there are many
 _COPIES = 3  # of the integers of the sums, in memory: of all tasks so far, of one, and as they become floats
 
 
@@ -86,7 +86,7 @@ def tabulate_access(edges: Folder, graph: Folder, config: IsochronesConfig, runt
 
     def write(folder: Path) -> dict[str, Any]:
         sweeps = product.sweeps
-        tasks, total = sweeps.tasks(max(256, -(-sweeps.count // _TASKS))), Swept()
+        tasks, total = sweeps.summing_tasks(_MOST, runtime), Swept()
         totals = product.access(np.empty(0)).totals
         run = partial(_spread, product, sweeps.prepared(runtime), attempts_beside(folder))
         for ((path, swept),) in progress.counted(
