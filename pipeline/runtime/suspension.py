@@ -13,7 +13,7 @@ _COMPUTING = ("Thread-", "ThreadPoolExecutor-")  # how threads without a name ar
 
 
 def suspend_threads() -> int:
-    """Suspend the other threads that may compute, for ten seconds: those of libraries, and Python's without a name. Return how many.
+    """Suspend other threads that may compute, for ten seconds: those of libraries, and Python's without a name; return how many.
 
     The kernel runs `sleep` in them, as the handler of a signal. None of them holds Python's lock: this thread has it, and `map`
     gives it away between no two signals. One that holds another lock delays who waits for it, at most for these seconds.
@@ -25,6 +25,6 @@ def suspend_threads() -> int:
     library.signal(SIGNAL, ctypes.cast(library.sleep, ctypes.c_void_p))
     spared = {threading.get_native_id()}
     spared |= {thread.native_id for thread in threading.enumerate() if not thread.name.startswith(_COMPUTING)}
-    others = [number for number in map(int, os.listdir(TASKS)) if number not in spared]
+    others = [number for number in [int(task.name) for task in TASKS.iterdir()] if number not in spared]
     sent = list(map(library.tgkill, repeat(os.getpid()), others, repeat(int(SIGNAL))))
     return sent.count(0)
