@@ -24,7 +24,7 @@ def suspend_threads() -> int:
     library.signal.restype, library.signal.argtypes = ctypes.c_void_p, (ctypes.c_int, ctypes.c_void_p)
     library.signal(SIGNAL, ctypes.cast(library.sleep, ctypes.c_void_p))
     spared = {threading.get_native_id()}
-    spared |= {thread.native_id for thread in threading.enumerate() if not thread.name.startswith(_COMPUTING)}
+    spared |= {thread.native_id or 0 for thread in threading.enumerate() if not thread.name.startswith(_COMPUTING)}
     others = [number for number in [int(task.name) for task in TASKS.iterdir()] if number not in spared]
     sent = list(map(library.tgkill, repeat(os.getpid()), others, repeat(int(SIGNAL))))
     return sent.count(0)
