@@ -39,6 +39,7 @@ class _AbandonableWork:
         self.lock = threading.RLock()
         self.abandoned = False
         self.cleanings: list[Callable[[], object]] = []
+        self.brakes: list[Callable[[], object]] = []
         self.outlook: Callable[[], str] = str
         self.is_awaited = False  # by the main thread, in `apart`
 
@@ -92,9 +93,19 @@ def apart(work: Callable[[], T]) -> T:
 
 
 def failing() -> Callable[[BaseException], object] | None:
-    """A function that fails this work from any thread, as a signal ends it; None if the main thread does not wait for it."""
+    """A function that fails this work from any thread, as a signal ends it; None if the main thread does not wait for it.
+
+    It first calls what `braked` was given.
+    """
     work = _current.get()
-    return (lambda error: _events.put(_Failure(work, error))) if work.is_awaited else None
+
+    def fail(error: BaseException) -> None:
+        for brake in [*work.brakes]:
+            with suppress(Exception):
+                brake()
+        _events.put(_Failure(work, error))
+
+    return fail if work.is_awaited else None
 
 
 def _next_event() -> int | Future[Any] | _Failure:
@@ -160,6 +171,17 @@ def foreseen(outlook: Callable[[], str]) -> Iterator[None]:
         yield
     finally:
         work.outlook = before
+
+
+@contextmanager
+def braked(brake: Callable[[], object]) -> Iterator[None]:
+    """Call `brake` as soon as the work fails by `failing` in the block: before anything is cleaned, which may take long."""
+    work = _current.get()
+    work.brakes.append(brake)
+    try:
+        yield
+    finally:
+        work.brakes.remove(brake)
 
 
 @contextmanager

@@ -173,7 +173,7 @@ def showing(live: bool = False) -> Iterator[Shown]:
         return
     shown, ended = Shown(), Event()
     terminal = live and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    thread = Thread(target=shown.draw if terminal else shown.log, args=(ended,), daemon=True)
+    thread = Thread(target=shown.draw if terminal else shown.log, args=(ended,), name="progress", daemon=True)
 
     def end() -> None:
         ended.set()

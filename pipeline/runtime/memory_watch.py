@@ -1,5 +1,6 @@
 """Ends a run that is about to take all memory, with a message, before the kernel ends it without one.
 
+What computes is stopped first: removing files takes longer than other threads and workers take to fill the last of the memory.
 Page cache counts as free, because the kernel gives it up. So a stored graph that is mapped into memory does not end a run.
 """
 
@@ -12,7 +13,8 @@ from typing import NamedTuple
 from pipeline.addresses import ADDRESSES, address_space
 from pipeline.errors import TooLarge
 from pipeline.runtime.memory import control_groups, limit_of_run, machine, private_memory
-from pipeline.signals import failing
+from pipeline.runtime.suspension import suspend_threads
+from pipeline.signals import braked, failing
 from pipeline.units import size
 
 _FASTEST = 4e9  # bytes per second that a run may take
@@ -55,7 +57,8 @@ def watched(steps: Callable[[], str]) -> Iterator[None]:
     thread = Thread(target=_watch, args=(limits(), steps, fail, ended), name="memory", daemon=True)
     thread.start()
     try:
-        yield
+        with braked(suspend_threads):
+            yield
     finally:
         ended.set()
 

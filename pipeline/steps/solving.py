@@ -17,6 +17,7 @@ from pipeline.registry.stages import ALWAYS, STAGES
 from pipeline.runtime.memory import return_unused
 from pipeline.runtime.threads import concurrently
 from pipeline.steps.places import as_made
+from pipeline.steps.products.whole_graphs import opens_all
 from pipeline.steps.publication.results import Results
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
@@ -43,7 +44,7 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
     """Compute and prove the answers of all stages, as many at the same time as memory allows."""
     edges, graph, sources, capacities, _, turned = given
     needed = (*config.stages, *(stage for stage in ALWAYS if stage not in config.stages))
-    whole = runtime.cluster.shards and any(BY_NAME[stage].opens_whole_graph for stage in needed)
+    whole = {stage for stage in needed if runtime.cluster.shards and opens_all(config, stage)}
     at_once = 1 if whole else runtime.stages_at_once(graph)
     ranks_on_gpus = runtime.backend == "gpu" and runtime.ranks_of(graph) > 0
     no_cores_left = at_once <= len(needed) and runtime.in_this_process and not ranks_on_gpus
@@ -66,7 +67,8 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
         return_unused()
         return answer, proof, tables
 
-    in_turn = sorted(needed, key=lambda stage: not any(table.slow for table in STAGES[stage].tables))
+    # Whole graphs are opened last: where the backend computes, shards are closed for them, and would be loaded again.
+    in_turn = sorted(needed, key=lambda stage: (stage in whole, not any(table.slow for table in STAGES[stage].tables)))
     with ThreadPoolExecutor() as threads:
         of_graph = [threads.submit(partial(copy_context().run, make)) for make in _tables_of_graph(config, given, runtime, steps)]
         solved = dict(zip(in_turn, concurrently(answer_and_prove, in_turn, at_once), strict=True))

@@ -72,10 +72,11 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
             compared = _ask_oracle(graph, table, runtime, code)
         elif oracle:
             log.warning("%s: no oracle: there is no second solver for this stage", stage)
-        over_ranks: dict[str, Any] = {"shards": ranks} if ranks else {}
+        where: dict[str, Any] = {"shards": ranks} if ranks else {}
+        where |= runtime.opened(graph) if compared or not ranks or algorithm.opens_whole_graph else {}
         return ProofFacts(
             stage=stage, backend=runtime.backend, holds=True, rules=[TABLE_RULE, *proof.rules], seconds=proof.seconds,
-            oracle=compared, **over_ranks, **on_cpu(proof.on_cpu or 0),
+            oracle=compared, **where, **on_cpu(proof.on_cpu or 0),
         ).stored()  # fmt: skip
 
     inputs = {"graph": graph.digest, "answer": answer.digest}

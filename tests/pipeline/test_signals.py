@@ -55,6 +55,27 @@ def test_a_signal_abandons_work_and_cleans_up_in_reverse(number, listening):
     assert ended.value.number == number and done == ["before", "inner", "outer"]
 
 
+def test_what_takes_memory_is_stopped_before_anything_is_cleaned(listening):
+    done = []
+
+    def work():
+        fail = signals.failing()
+        with signals.braked(lambda: done.append("ended")):
+            pass
+        with (
+            signals.braked(lambda: done.append("first")),
+            signals.braked(lambda: 1 // 0),
+            signals.cleaned(lambda: done.append("cleaned")),
+            signals.braked(lambda: done.append("last")),
+        ):
+            fail(MemoryError())
+            time.sleep(FOREVER)
+
+    with pytest.raises(MemoryError):
+        signals.apart(work)
+    assert done == ["first", "last", "cleaned"]
+
+
 def test_what_is_undisturbed_is_completed_and_nothing_begins_after_it(listening):
     done, ended, go_on = [], threading.Event(), threading.Event()
 

@@ -24,7 +24,7 @@ from pipeline.cluster.worker_memory import out_of_memory
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.runtime.backend import Backend
-from pipeline.signals import cleaned, undisturbed
+from pipeline.signals import braked, cleaned, undisturbed
 from pipeline.store.scratch import remove_dead, scratch
 
 log = logging.getLogger(__name__)
@@ -121,6 +121,7 @@ def _client(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
             folder = stack.enter_context(scratch(around))
             with undisturbed():  # Dask cannot close what is half started
                 workers = local_workers(config, backend, security, str(folder))
+                stack.enter_context(braked(partial(_kill, workers)))
                 stack.enter_context(cleaned(partial(_end, workers)))
                 client = _connected(workers, config, security)
                 stack.enter_context(cleaned(partial(client.close, _CLOSE)))
@@ -137,6 +138,15 @@ def _connected(scheduler: str | LocalCluster, config: ClusterConfig, security: S
         raise _other_version(config, f"does not answer as that of Dask {DASK} ({type(error).__name__}: {error})") from None
 
 
+def _kill(workers: LocalCluster) -> None:
+    """Kill the processes of local workers; from any thread."""
+    for nanny in [*workers.workers.values()]:
+        nanny.close_gracefully()  # which only keeps it from restarting the worker
+        if nanny.pid:
+            with suppress(ProcessLookupError):  # one that is being restarted
+                os.kill(nanny.pid, signal.SIGKILL)
+
+
 def _end(workers: LocalCluster) -> None:
     """Close local workers. A worker that does not end in time is ended with this process; the run does not fail for it.
 
@@ -144,11 +154,7 @@ def _end(workers: LocalCluster) -> None:
     """
 
     async def kill() -> None:
-        for nanny in workers.workers.values():
-            nanny.close_gracefully()  # which only keeps it from restarting the worker
-            if nanny.pid:
-                with suppress(ProcessLookupError):  # one that is being restarted
-                    os.kill(nanny.pid, signal.SIGKILL)
+        _kill(workers)
 
     try:
         workers.sync(kill)

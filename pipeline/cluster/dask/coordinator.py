@@ -148,11 +148,15 @@ class Coordinator(SchedulerPlugin):
                 self._start(self._close(worker, group))
 
     async def _wait(self, group: _Group) -> str:
-        """Wait until the group has workers; return the runs that hold them if none is returned within the deadline."""
+        """Wait until the group has workers; return the runs that hold them if none is returned within the deadline.
+
+        It has no deadline for groups of its own run, which makes tables beside its stages: each may take as long as it needs.
+        """
         begun = time.monotonic()
         while not group.granted.is_set():
-            if self._holders and time.monotonic() - max(begun, self._moved) > group.request.deadline:
-                return ", ".join(sorted({holder.request.run for holder in self._holders.values()}))
+            holders = {held.request.run for held in self._holders.values() if held.request.client != group.request.client}
+            if holders and time.monotonic() - max(begun, self._moved) > group.request.deadline:
+                return ", ".join(sorted(holders))
             await _within(_CHECK, group.granted.wait())
         return ""
 

@@ -19,14 +19,14 @@ def on_whole_graphs(config: RunConfig) -> list[str]:
     """The stages and products of a run over shards that open all of the graph on each worker; none without shards."""
     if not config.cluster.shards:
         return []
-    stages = [name for name in config.stages if BY_NAME[name].opens_whole_graph or _by_search(config, name)]
+    stages = [name for name in config.stages if opens_all(config, name)]
     paths = ["paths"] * bool(config.queries and config.queries.witness)
     return [*stages, *["the oracle"] * config.oracle, *paths, *(stage.name for stage in config.custom), *config.of_products]
 
 
-def _by_search(config: RunConfig, stage: str) -> bool:
-    """Whether a stage makes its index by a search of all of the graph."""
-    return getattr(config.of_stages.get(stage), "method", "") == "dfs"
+def opens_all(config: RunConfig, stage: str) -> bool:
+    """Whether a stage opens all of a graph that ranks hold in shards: also to make its index by a search of it."""
+    return BY_NAME[stage].opens_whole_graph or getattr(config.of_stages.get(stage), "method", "") == "dfs"
 
 
 def require_whole_graphs(config: RunConfig, graph: Folder, backend: Backend) -> None:

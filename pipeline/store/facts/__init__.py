@@ -263,6 +263,7 @@ class ProofFacts(CheckFacts):
     holds: bool
     oracle: CheckFacts | None  # null without
     shards: int | None = None  # absent
+    whole_graph: int | None = None  # absent; as in `ComputedFacts`: for a stage without a form over ranks, or for the oracle
 
 
 class QueryFacts(Facts):

@@ -5,6 +5,8 @@ import random
 import re
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from operator import itemgetter
 
 import pytest
@@ -46,6 +48,18 @@ def test_a_run_waits_for_another_and_names_it_and_a_killed_run_returns_its_worke
         holder.process.kill()
         assert holder.outcome() == ""
         assert on_ranks(cluster, worker_tasks.add_up, 1, RANKS, "cpu") == [1, 1]  # or the workers are held until the deadline
+
+
+def test_a_group_waits_for_another_one_of_its_run_beyond_the_deadline(config, tmp_path):
+    with started(config, "cpu") as cluster, ThreadPoolExecutor(2) as threads:
+        table = threads.submit(on_ranks, cluster, worker_tasks.linger, tmp_path, RANKS, "cpu")
+        assert eventually(lambda: len(list(tmp_path.glob("begun-*"))) == RANKS)
+        cluster._deadline = 0.5
+        stage = threads.submit(on_ranks, cluster, worker_tasks.add_up, 1, RANKS, "cpu")
+        with suppress(TimeoutError):
+            stage.exception(timeout=4)  # which is longer than the deadline
+        (tmp_path / "go").touch()
+        assert stage.result() == [1, 1] and len(table.result()) == RANKS
 
 
 def test_a_run_that_stops_answering_returns_its_workers_when_its_ranks_have_ended(config, tmp_path):

@@ -35,6 +35,24 @@ def grid():
     return src[order], dst[order]
 
 
+def twice():
+    """All streets to the east before all to the north."""
+    src, dst = grid_edges(800)
+    north = dst - src > 1
+    return tuple(np.concatenate([column[~north], column[north]])[: 2 * 799 * 800] for column in (src, dst))
+
+
+def passes():
+    """Three passes over ids with gaps, each in order."""
+    once = np.flatnonzero(np.random.default_rng(2).random(600_000) < 0.6) * 7
+    return np.tile(once, 3), np.concatenate([once + 7 * step for step in (1, 2, 3)])
+
+
+def shuffled():
+    order = np.random.default_rng(3).permutation(2 * 799 * 800)
+    return tuple(column[order] for column in twice())
+
+
 def star():
     return np.zeros(ROWS, np.int64), np.arange(ROWS)
 
@@ -43,17 +61,17 @@ def wide():
     return tuple(np.random.default_rng(1).integers(0, ROWS, (2, ROWS)))
 
 
-@pytest.mark.parametrize("rows", [kronecker, by_source, sparse, grid, star, wide])
+@pytest.mark.parametrize("rows", [kronecker, by_source, sparse, grid, twice, passes, shuffled, star, wide])
 @pytest.mark.parametrize("group", [2**15, ROWS])
 def test_vertices_are_estimated_from_some_rows(rows, group, tmp_path, monkeypatch):
     src, dst = rows()
     pq.write_table(pa.table({"a": src, "b": dst}), tmp_path / "a.parquet", row_group_size=group)
     above, exact = int(max(src.max(), dst.max())) + 1, len(np.union1d(src, dst))
-    assert distinct_ids([tmp_path / "a.parquet"], ("a", "b"), ROWS, above) == pytest.approx(exact, rel=0.001)
+    assert distinct_ids([tmp_path / "a.parquet"], ("a", "b"), len(src), above) == pytest.approx(exact, rel=0.001)
     monkeypatch.setattr(distinct, "SAMPLE", 2**18)
     monkeypatch.setattr(distinct, "_BATCH", 2**14)
     if group < ROWS:  # otherwise only the beginning is read
-        assert distinct_ids([tmp_path / "a.parquet"], ("a", "b"), ROWS, above) == pytest.approx(exact, rel=0.15)
+        assert distinct_ids([tmp_path / "a.parquet"], ("a", "b"), len(src), above) == pytest.approx(exact, rel=0.15)
 
 
 def test_ids_without_edges_are_no_vertices(tmp_path):

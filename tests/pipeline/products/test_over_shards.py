@@ -65,6 +65,37 @@ def test_the_tables_are_those_of_one_process_and_the_manifest_says_what_was_open
     assert many.facts["steps"][STEPS[name]]["whole_graph"] == found[1].facts["whole_graph"]
 
 
+@pytest.mark.parametrize("asked", ["max_flow"], indirect=True)
+def test_stages_of_whole_graphs_are_last_over_shards(asked, tmp_path):
+    """Opening a whole graph closes the shards of its process, so stages over ranks would load them again."""
+    _, asked = asked
+    asked |= {"stages": ["max_flow", "bfs", "reachability", "pagerank"], "reachability": {"method": "dfs"}}
+    orders = []
+    for shards in (0, 2):
+        order = list[str]()
+
+        def call(name, step, *arguments, order=order):
+            order += [name] * (name in asked["stages"])
+            return step(*arguments)
+
+        run(run_config("test", **asked, output=tmp_path / str(shards), cluster={"shards": shards}), call)
+        orders.append(order)
+    assert sorted(orders[0]) == sorted(orders[1])
+    assert {*orders[1][2:]} == {"max_flow", "reachability"}
+
+
+@pytest.mark.parametrize("asked", ["max_flow"], indirect=True)
+@pytest.mark.parametrize("oracle", [False, True])
+def test_proofs_on_the_whole_graph_say_so(oracle, asked, tmp_path):
+    _, asked = asked
+    asked |= {"stages": ["wcc", "bfs", "max_flow"], "oracle": oracle}
+    for shards in (0, 2):
+        many = run(run_config("test", **asked, output=tmp_path / str(shards), cluster={"shards": shards}))
+        whole = sum(path.stat().st_size for path in (tmp_path / str(shards) / "steps" / "graph").rglob("*.npy"))
+        said = {stage: many.facts["proofs"][stage].get("whole_graph") for stage in asked["stages"]}
+        assert said == {stage: whole if shards and (oracle or stage == "max_flow") else None for stage in said}
+
+
 @pytest.mark.parametrize("asked", STEPS, indirect=True)
 def test_what_does_not_fit_a_worker_is_refused_before_the_source_is_read(asked, tmp_path, monkeypatch):
     name, asked = asked

@@ -40,7 +40,7 @@ SHARDS, WORKERS = "shards = 2", 'scheduler = "local"\nworkers = 2'
 # A kind of limit, and keys of [cluster].
 WAYS = (
     ("group", ""), ("addresses", ""), ("own", ""), ("group", SHARDS), ("own", SHARDS), ("addresses", SHARDS),
-    ("workers", WORKERS), ("workers", f"{WORKERS}\n{SHARDS}"),
+    ("workers", WORKERS), ("workers", f"{WORKERS}\n{SHARDS}"), ("group", f"{WORKERS}\n{SHARDS}"),
 )  # fmt: skip
 STAGES = ("bfs", "sssp", "mst", "wcc", "pagerank", "cores")
 # What a run with too little memory says, each time with a limit.

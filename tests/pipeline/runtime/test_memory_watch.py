@@ -24,6 +24,31 @@ from tests.project.test_layout import ROOT
 
 MIB = 2**20
 EDGES = 2_000_000
+# Two threads compute outside of Python, and one in Python that has a name: the first stand still while the last continues.
+SUSPENDED = """
+import hashlib, os, threading, time
+from pipeline.runtime.suspension import suspend_threads
+counts, block = [0, 0, 0], bytes(2**16)
+def hash_on(of):
+    while True:
+        hashlib.sha256(block)
+        counts[of] += 1
+def serve():
+    while True:
+        time.sleep(0.0001)
+        counts[2] += 1
+for of in (0, 1):
+    threading.Thread(target=hash_on, args=(of,), daemon=True).start()
+threading.Thread(target=serve, name="server", daemon=True).start()
+while min(counts) < 10:
+    time.sleep(0.001)
+suspended = suspend_threads()
+before = list(counts)
+while counts[2] < before[2] + 100:
+    time.sleep(0.001)
+print(f"{suspended} suspended, the others continue" if counts[:2] == before[:2] else counts, flush=True)
+os._exit(0)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +111,12 @@ def test_a_control_group_with_too_little_memory_is_named(wide, tmp_path, limit):
     assert "of memory, and" in line or f"control group {group.name} allows" in line, line
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals one thread")
+def test_threads_that_compute_are_suspended_and_those_that_serve_are_not():
+    done = subprocess.run([sys.executable, "-c", SUSPENDED], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "2 suspended, the others continue\n"), done.stderr
+
+
 @pytest.mark.nightly
 def test_the_kernel_ends_no_run():
     try:
@@ -141,7 +172,8 @@ def test_the_nearest_limit_ends_the_work_that_the_main_thread_awaits(monkeypatch
     near = memory_watch.MemoryLimit(2**30, "this test allows", lambda: next(sizes, 2**40))
     far = memory_watch.MemoryLimit(2**50, "nobody has", lambda: 0)
     monkeypatch.setattr(memory_watch, "limits", lambda: [far, near])
-    never = threading.Event()
+    stopped, never = [], threading.Event()
+    monkeypatch.setattr(memory_watch, "suspend_threads", lambda: stopped.append(1))  # also threads of pytest
 
     def work():
         with memory_watch.watched(lambda: "bfs and mst"):
@@ -151,6 +183,7 @@ def test_the_nearest_limit_ends_the_work_that_the_main_thread_awaits(monkeypatch
         TooLarge, match=r"bfs and mst would take more memory than the 1\.1 GB that this test allows, of which 1\.1 TB are taken"
     ):
         apart(work)
+    assert stopped == [1]
     never.set()
     assert apart(lambda: 1) == 1  # what failed once fails no other work
 
