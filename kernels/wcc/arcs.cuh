@@ -16,11 +16,12 @@ struct Arcs {
     __device__ __forceinline__ bool left_out(int64_t) const { return false; }
 };
 
-/* `queued`: numbers of entries in the queue, when it holds roots and when it holds other rows. */
+/* `queued`: numbers of entries in the queue, when it holds roots and when it holds other rows. `giant` is the root of most rows
+   after the sample, and `last` the root of its tree in the end. */
 struct Control {
     uint32_t barrier;
     uint32_t queued[2];
-    int64_t giant;
+    int64_t giant, last;
 };
 
 struct Chunk {

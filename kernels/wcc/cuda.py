@@ -38,7 +38,7 @@ def is_local(graph: Graph) -> bool:
 def join_all(graph: Graph, most_rows: int = _TILE) -> Components:
     """Find the components from all arcs, in tiles of at most `most_rows` rows, a multiple of 32."""
     row, num_rows = graph.rows_by_id.dtype, graph.num_vertices
-    tile, sizes = tiles(_SOURCE, row, num_rows, most_rows)
+    tile, sizes = graph.derived.get((tiles, most_rows), lambda: tiles(_SOURCE, row, num_rows, most_rows))
     labels, rest = _arguments(graph)
     open_rows = cupy.empty(-(-num_rows // 32), np.uint32)
     arguments = (graph.out.offsets, graph.out.indices, np.bool_(graph.symmetric), np.int32(tile), *rest, open_rows)
@@ -64,9 +64,15 @@ def join_sampled(graph: Graph) -> Components:
     """Find the components from a few arcs of each row, then from all arcs of rows that are not in the giant component."""
     labels, rest = _arguments(graph)
     arcs = (graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices, np.bool_(graph.symmetric))
+    used = np.int64(graph.derived.get(num_used, lambda: num_used(graph)))
     if graph.num_vertices:
-        launch(_SOURCE, "join_sampled", SAMPLED_THREADS, graph.num_vertices, *arcs, *rest, ROW=graph.rows_by_id.dtype)
+        launch(_SOURCE, "join_sampled", SAMPLED_THREADS, graph.num_vertices, *arcs, used, *rest, ROW=graph.rows_by_id.dtype)
     return Components(labels)
+
+
+def num_used(graph: Graph) -> int:
+    """How many rows there are without those behind the last one that has an arc."""
+    return max(int(cupy.searchsorted(side.offsets, graph.num_arcs)) for side in (graph.out, graph.into))
 
 
 def _arguments(graph: Graph) -> tuple[Array, tuple[Any, ...]]:
@@ -74,5 +80,5 @@ def _arguments(graph: Graph) -> tuple[Array, tuple[Any, ...]]:
     num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
     labels, names = cupy.empty(num_rows, row), cupy.empty(num_rows, row)
     queue = cupy.empty(2 * (1 if graph.symmetric else 2) * (graph.num_arcs // WARP_ROW), np.int64)  # pairs
-    control = cupy.zeros(3, np.int64)
+    control = cupy.zeros(4, np.int64)
     return labels, (graph.positions, graph.rows_by_id, np.int64(num_rows), labels, names, queue, control)

@@ -88,21 +88,21 @@ __device__ void join_tile(Side arcs, bool symmetric, int64_t base, int size, con
 
 /* Unite the trees of different tiles by the arcs of small open rows; large rows are queued. */
 template <typename Side>
-__device__ void leave_tile(Side arcs, bool symmetric, int64_t base, int size, const uint32_t* open, ROW* parent, Chunk* queue,
-                           Control* control) {
-    for (int i = threadIdx.x; i < size; i += blockDim.x) {
-        if ((open[(base + i) >> 5] >> (i & 31) & 1) == 0) {
+__device__ void leave_tiles(Side arcs, bool symmetric, int tile, int64_t num_rows, const uint32_t* open, ROW* parent,
+                            Chunk* queue, Control* control) {
+    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
+        if ((open[row >> 5] >> (row & 31) & 1) == 0) {
             continue;
         }
-        const int64_t first = arcs.offsets[base + i], end = arcs.offsets[base + i + 1];
+        const int64_t first = arcs.offsets[row], end = arcs.offsets[row + 1], base = row / tile * tile;
         if (end - first >= WARP_ROW) {
-            enqueue(queue, &control->queued[1], base + i, first, end);
+            enqueue(queue, &control->queued[1], row, first, end);
             continue;
         }
         for (int64_t arc = first; arc < end; ++arc) {
             const ROW head = arcs.indices[arc];
-            if (head < base || (!symmetric && head >= base + size)) {
-                unite<ScrambledOrder>(parent, arcs.slot(base + i), arcs.head(arc));
+            if (head < base || (!symmetric && head >= base + tile)) {
+                unite<ScrambledOrder>(parent, arcs.slot(row), arcs.head(arc));
             }
         }
     }
@@ -114,13 +114,10 @@ __device__ __forceinline__ void join_tiles(
     Side arcs, bool symmetric, int tile, int64_t num_rows, const ROW* __restrict__ positions, unsigned short* local, ROW* parent,
     ROW* names, Chunk* queue, Control* control, uint32_t* open) {
     __shared__ uint32_t buffer[2 * TILE_THREADS];
-    const int64_t stride = (int64_t)gridDim.x * tile;
-    for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += stride) {
+    for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += (int64_t)gridDim.x * tile) {
         join_tile(arcs, symmetric, base, (int)min((int64_t)tile, num_rows - base), positions, local,
                   buffer + (threadIdx.x & ~31) * 2, parent, names, open);
     }
     grid_barrier(&control->barrier);
-    for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += stride) {
-        leave_tile(arcs, symmetric, base, (int)min((int64_t)tile, num_rows - base), open, parent, queue, control);
-    }
+    leave_tiles(arcs, symmetric, tile, num_rows, open, parent, queue, control);
 }

@@ -108,7 +108,10 @@ join_ghosts(SHARD, ROW* parent, Chunk* queue, Control* control) {
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
 join_sample(SHARD, const ROW* positions, ROW* parent, ROW* names, Chunk* queue, Control* control) {
     const InnerArcs arcs = {{out_offsets, out_indices}, num_own};
-    link_rows(arcs, positions, num_own, parent, names); /* no ghost has a smaller slot than an own row */
+    link_rows(arcs, num_own, parent); /* no ghost has a smaller slot than an own row */
+    for (int64_t v = global_thread(); v < num_own; v += num_threads()) {
+        names[slot_of(v)] = positions[v];
+    }
     grid_barrier(&control->barrier);
     unite_roots(arcs, num_own, parent, queue, control);
     grid_barrier(&control->barrier);

@@ -1,0 +1,39 @@
+"""What PageRank without tiles derives from a graph on the GPU: the pieces of long rows, which warps add (pull.cu)."""
+
+from typing import Any
+
+import cupy
+import numpy as np
+
+from kernels.graph import Array, Graph
+from kernels.pagerank.constants import LONG_ROW, PIECE
+
+# Up to so many rows, whose shares an L2 cache holds, and so many arcs per row, gathering shares costs less than two passes over
+# tiles; so it does in larger graphs most of whose arcs lead to rows near by. It depends on the graph alone, as the bits do.
+CACHED_ROWS = 1 << 21
+FEW_ARCS = 24
+
+
+def is_pulled(graph: Graph) -> bool:
+    """Whether rows add the shares of their in-arcs' tails without tiles."""
+    return graph.num_vertices <= CACHED_ROWS and graph.num_arcs <= FEW_ARCS * graph.num_vertices
+
+
+def pieces_of(graph: Graph) -> Array:
+    """The pieces of rows of at least LONG_ROW in-arcs: row, first arc, end and the row's first piece, int64 [P, 4].
+
+    The first call on a graph makes them.
+    """
+    pieces: Array = graph.derived.get(pieces_of, lambda: _made(graph.into.offsets))
+    return pieces
+
+
+def _made(offsets: Any) -> Any:
+    lengths = cupy.diff(offsets)
+    rows = cupy.flatnonzero(lengths >= LONG_ROW)
+    ends = cupy.cumsum(-(-lengths[rows] // PIECE))  # of the rows' pieces
+    pieces = cupy.arange(int(ends[-1]) if len(ends) else 0)
+    places = cupy.searchsorted(ends, pieces, side="right")
+    rows, first_pieces = rows[places], cupy.concatenate([cupy.zeros(1, np.int64), ends])[places]
+    firsts = offsets[rows] + (pieces - first_pieces) * PIECE
+    return cupy.stack([rows, firsts, cupy.minimum(firsts + PIECE, offsets[rows + 1]), first_pieces], axis=1)
