@@ -12,6 +12,7 @@ from kernels.wcc.constants import SAMPLED_THREADS, TILE_THREADS, WARP_ROW
 
 _SOURCE = "wcc/wcc.cu"
 _TILE = 3 << 14  # rows in a tile, at most; below 2^16. Takes 96 KiB of shared memory, twice per multiprocessor of an H100
+LEAST = 1024
 _SAMPLED_ROWS, _ANY_ARC = 1 << 13, 7919  # rows whose arcs show whether arcs are local, and a prime that chooses one of each
 _NEAR, _LOCAL = 16, 0.75  # near is at most a sixteenth of all rows away; so far lead most arcs of a graph that is local
 MANY_ARCS = 8  # over shards, arcs per row from which on one component tends to hold nearly all rows
@@ -56,8 +57,8 @@ def tiles(source: str, row: np.dtype[Any], num_rows: int, most: int = _TILE) -> 
     most = min(most, spare_shared(source, "join_all", device, ROW=row) // 64 * 32)
     _, resident = cooperative(source, "join_all", TILE_THREADS, device, 2 * most, ROW=row)
     rounds = max(1, -(-num_rows // (resident * most)))
-    tile = min(most, max(TILE_THREADS, -(-num_rows // (32 * resident * rounds)) * 32))
-    return tile, {"blocks": max(1, min(resident, -(-num_rows // tile))), "shared": 2 * most}
+    tile = min(most, max(LEAST, -(-num_rows // (32 * resident * rounds)) * 32))
+    return tile, {"blocks": max(1, min(resident, -(-num_rows // TILE_THREADS))), "shared": 2 * tile}
 
 
 def join_sampled(graph: Graph) -> Components:
