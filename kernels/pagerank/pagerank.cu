@@ -13,17 +13,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     extern __shared__ float memory[];
     float* const staged = memory + STAGED + (threadIdx.x >> 5) * ROUND;
     const TilePlan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees};
-    Iterations all(control, damping, tolerance, num_rows, most_iterations);
+    const Rules rules{damping, tolerance, settled, most_iterations};
+    Iterations all(control, num_rows);
     start(out_offsets, num_rows, all.base, shares, scores, &all.turn()->sums);
     grid_barrier((uint32_t*)&control->barrier);
-    while (all.begin()) {
+    while (all.begin(rules, num_rows)) {
         Sums sums{};
         if (global_thread() == 0) {
             sums = sums_without_arcs(all.before, all.base, num_without_arcs, settled);
         }
         sum_tiles(plan, num_rows, shares, memory, staged, partials, &all.turn()->jobs_taken);
         grid_barrier((uint32_t*)&control->barrier);
-        if (all.compares()) {
+        if (all.compares(rules)) {
             sum_rows<true>(plan, partials, all.base, damping, settled, shares, scores, sums);
         } else {
             sum_rows<false>(plan, partials, all.base, damping, settled, shares, scores, sums);
@@ -34,5 +35,4 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     if (num_without_arcs > 0) {
         finish(out_offsets, in_offsets, num_rows, all.base, scores);
     }
-    all.publish_result();
 }

@@ -5,18 +5,20 @@ from typing import Any
 import cupy
 import numpy as np
 
+from kernels.gpu.locality import is_local
 from kernels.graph import Array, Graph
 from kernels.pagerank.constants import LONG_ROW, PIECE
 
-# Up to so many rows, whose shares an L2 cache holds, and so many arcs per row, gathering shares costs less than two passes over
-# tiles; so it does in larger graphs most of whose arcs lead to rows near by. It depends on the graph alone, as the bits do.
-CACHED_ROWS = 1 << 21
-FEW_ARCS = 24
+# The shares of so many rows stay in L2, where gathering those of few arcs costs less than two passes over tiles. In larger graphs
+# it does if most arcs lead to rows near by.
+_CACHED_ROWS, _FEW_ARCS, _FEWER_ARCS = 1 << 21, 8, 6  # arcs per row
 
 
 def is_pulled(graph: Graph) -> bool:
-    """Whether rows add the shares of their in-arcs' tails without tiles."""
-    return graph.num_vertices <= CACHED_ROWS and graph.num_arcs <= FEW_ARCS * graph.num_vertices
+    """Whether rows add the shares of their in-arcs' tails without tiles; it depends on the graph alone, as the scores' bits do."""
+    if graph.num_vertices <= _CACHED_ROWS:
+        return graph.num_arcs <= _FEW_ARCS * graph.num_vertices
+    return graph.num_arcs <= _FEWER_ARCS * graph.num_vertices and is_local(graph)
 
 
 def pieces_of(graph: Graph) -> Array:

@@ -70,7 +70,8 @@ struct Pull {
     template <bool compares>
     __device__ __forceinline__ void pull_row(int64_t row, Sums& sums) const {
         const int64_t first = in_offsets[row], arcs = in_offsets[row + 1] - first;
-        const float degree = (float)(out_offsets[row + 1] - out_offsets[row]);
+        const int64_t out_arcs = out_offsets == in_offsets ? arcs : out_offsets[row + 1] - out_offsets[row];
+        const float degree = (float)out_arcs;
         const double before = compares ? scores[row] : 0.0;
         if (arcs < LONG_ROW) {
             set<compares>(row, degree, before, sum_of(in_indices + first, (int)arcs, 1), sums);
@@ -131,15 +132,16 @@ extern "C" __global__ void __launch_bounds__(PULL_THREADS, 2) iterate(
     int64_t num_rows, double damping, double tolerance, double settled, int64_t most_iterations, float* shares, double* sums_of_pieces,
     uint32_t* done, double* scores, Control* control) {
     const Pieces all_pieces{pieces, num_pieces, sums_of_pieces, done};
-    Iterations all(control, damping, tolerance, num_rows, most_iterations);
+    const Rules rules{damping, tolerance, settled, most_iterations};
+    Iterations all(control, num_rows);
     start(out_offsets, num_rows, all.base, shares, scores, &all.turn()->sums);
     grid_barrier((uint32_t*)&control->barrier);
-    while (all.begin()) {
-        const bool odd = all.made & 1;
+    while (all.begin(rules, num_rows)) {
+        const bool odd = all.begun & 1;
         const Pull pull{out_offsets, in_offsets, in_indices, all.base, damping, settled, shares + (odd ? 0 : num_rows),
             shares + (odd ? num_rows : 0), scores};
         Sums sums{};
-        if (all.compares()) {
+        if (all.compares(rules)) {
             pull.pull_all<true>(all_pieces, num_rows, sums);
         } else {
             pull.pull_all<false>(all_pieces, num_rows, sums);
@@ -147,5 +149,4 @@ extern "C" __global__ void __launch_bounds__(PULL_THREADS, 2) iterate(
         publish(sums, &all.turn()->sums);
         grid_barrier((uint32_t*)&control->barrier);
     }
-    all.publish_result();
 }

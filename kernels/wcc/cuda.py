@@ -1,5 +1,6 @@
 """Weak components on the GPU: one cooperative launch (wcc.cu), which reads all arcs, or first a sample of them."""
 
+from threading import get_ident
 from typing import Any
 
 import cupy
@@ -7,33 +8,22 @@ import numpy as np
 
 from kernels.answers import Components
 from kernels.gpu.loader import cooperative, launch, spare_shared
+from kernels.gpu.locality import is_local
 from kernels.graph import Array, Graph
-from kernels.wcc.constants import SAMPLED_THREADS, TILE_THREADS, WARP_ROW
+from kernels.wcc.constants import CONTROL_WORDS, SAMPLED_THREADS, TILE_THREADS, WARP_ROW
 
 _SOURCE = "wcc/wcc.cu"
 _TILE = 3 << 14  # rows in a tile, at most; below 2^16. Takes 96 KiB of shared memory, twice per multiprocessor of an H100
-LEAST = 1024
-_SAMPLED_ROWS, _ANY_ARC = 1 << 13, 7919  # rows whose arcs show whether arcs are local, and a prime that chooses one of each
-_NEAR, _LOCAL = 16, 0.75  # near is at most a sixteenth of all rows away; so far lead most arcs of a graph that is local
+_WINDOW = 4096  # rows in a window of the layout (pipeline/config/run.py), whose arcs lead to each other most of all
 MANY_ARCS = 8  # over shards, arcs per row from which on one component tends to hold nearly all rows
 
 
 def components(graph: Graph) -> Components:
-    """Answer `kernels.wcc.wcc` on CuPy arrays."""
-    return join_all(graph) if graph.derived.get(is_local, lambda: is_local(graph)) else join_sampled(graph)
+    """Answer `kernels.wcc.wcc` on CuPy arrays.
 
-
-def is_local(graph: Graph) -> bool:
-    """Whether most arcs lead to rows near by, as in roads, meshes and nearest neighbours; estimated from one arc of some rows.
-
-    Such arcs are united in tiles in shared memory, while sampled ones leave many trees.
+    Arcs to rows near by are united in tiles in shared memory, while sampled ones leave many trees.
     """
-    num_rows, offsets = graph.num_vertices, graph.out.offsets
-    rows = cupy.arange(0, num_rows, max(1, num_rows // _SAMPLED_ROWS))
-    rows = rows[offsets[rows + 1] > offsets[rows]]
-    arcs = offsets[rows] + rows * _ANY_ARC % (offsets[rows + 1] - offsets[rows])
-    near = cupy.abs(graph.out.indices[arcs] - rows) < min(_TILE, num_rows // _NEAR)
-    return int(cupy.count_nonzero(near)) >= _LOCAL * len(rows)
+    return join_all(graph) if is_local(graph) else join_sampled(graph)
 
 
 def join_all(graph: Graph, most_rows: int = _TILE) -> Components:
@@ -51,14 +41,18 @@ def join_all(graph: Graph, most_rows: int = _TILE) -> Components:
 def tiles(source: str, row: np.dtype[Any], num_rows: int, most: int = _TILE) -> tuple[int, dict[str, int]]:
     """Rows per tile, such that all blocks have about equally many, and the sizes of a launch of the source's `join_all`.
 
-    A tile has at most `most` rows, and takes at most the shared memory that a block can have.
+    A tile has at most `most` rows, and takes at most the shared memory that a block can have. Few rows more than these make it
+    one of whole windows. Later the same memory has 64 pairs of rows for each warp.
     """
-    device = cupy.cuda.Device().id
+    device, of_pairs = cupy.cuda.Device().id, 4 * TILE_THREADS * row.itemsize
     most = min(most, spare_shared(source, "join_all", device, ROW=row) // 64 * 32)
-    _, resident = cooperative(source, "join_all", TILE_THREADS, device, 2 * most, ROW=row)
+    _, resident = cooperative(source, "join_all", TILE_THREADS, device, max(2 * most, of_pairs), ROW=row)
     rounds = max(1, -(-num_rows // (resident * most)))
-    tile = min(most, max(LEAST, -(-num_rows // (32 * resident * rounds)) * 32))
-    return tile, {"blocks": max(1, min(resident, -(-num_rows // TILE_THREADS))), "shared": 2 * tile}
+    tile = min(most, max(TILE_THREADS, -(-num_rows // (32 * resident * rounds)) * 32))
+    windows = -(-tile // _WINDOW) * _WINDOW
+    if rounds == 1 and 8 * windows <= 9 * tile:
+        tile = min(most, windows)
+    return tile, {"blocks": max(1, min(resident, -(-num_rows // TILE_THREADS))), "shared": max(2 * tile, of_pairs)}
 
 
 def join_sampled(graph: Graph) -> Components:
@@ -81,5 +75,7 @@ def _arguments(graph: Graph) -> tuple[Array, tuple[Any, ...]]:
     num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
     labels, names = cupy.empty(num_rows, row), cupy.empty(num_rows, row)
     queue = cupy.empty(2 * (1 if graph.symmetric else 2) * (graph.num_arcs // WARP_ROW), np.int64)  # pairs
-    control = cupy.zeros(4, np.int64)
+    # Launches in one stream follow each other, and each leaves it as it was.
+    key = _arguments, get_ident(), cupy.cuda.get_current_stream().ptr
+    control = graph.derived.get(key, lambda: cupy.zeros(CONTROL_WORDS, np.int64))
     return labels, (graph.positions, graph.rows_by_id, np.int64(num_rows), labels, names, queue, control)

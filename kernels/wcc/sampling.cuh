@@ -6,10 +6,9 @@
 #define SAMPLED_ARCS 4
 
 /* What is read of a row to link it. */
-template <typename Row>
 struct FirstArc {
     int64_t first, end;
-    Row head;
+    ROW head;
 };
 
 /* Link every row to a neighbour of a smaller slot among the heads of its first few arcs. */
@@ -19,9 +18,9 @@ __device__ void link_rows(Side arcs, int64_t num_rows, ROW* parent) {
         num_rows,
         [=](int64_t v) {
             const int64_t first = arcs.offsets[v], end = arcs.offsets[v + 1];
-            return FirstArc<ROW>{first, end, first < end ? arcs.head(first) : arcs.slot(v)};
+            return FirstArc{first, end, first < end ? arcs.head(first) : arcs.slot(v)};
         },
-        [=](int64_t v, const FirstArc<ROW>& read) {
+        [=](int64_t v, const FirstArc& read) {
             const ROW slot = arcs.slot(v);
             const int64_t end = min(read.end, read.first + SAMPLED_ARCS);
             ROW linked = min(slot, read.head);
@@ -76,15 +75,44 @@ __device__ void unite_roots(Side arcs, int64_t num_rows, ROW* parent, Chunk* que
         });
 }
 
+/* Link the queued roots to the neighbour of the smallest slot among the heads of their first WARP_ROW arcs, without atomics: each
+   is queued once, and no other row is linked meanwhile. */
+template <typename Side>
+__device__ void link_queued(Side arcs, ROW* parent, const Chunk* queue, uint32_t queued) {
+    const int lane = threadIdx.x & 31;
+    for (uint32_t entry = global_thread() / 32; entry < queued; entry += num_threads() / 32) {
+        const Chunk chunk = queue[entry];
+        const ROW slot = arcs.slot(chunk.row);
+        ROW least = arcs.left_out(chunk.first + lane) ? slot : arcs.head(chunk.first + lane);
+        for (int step = 16; step > 0; step >>= 1) {
+            const ROW other = __shfl_xor_sync(FULL_WARP, least, step);
+            least = min(least, other);
+        }
+        if (lane == 0 && least < slot) {
+            parent[slot] = least;
+        }
+    }
+}
+
+/* Join the rows by a few arcs of each. Most rows find a neighbour of a smaller slot to link to. */
+template <typename Side>
+__device__ __forceinline__ void join_by_sample(Side arcs, int64_t num_rows, ROW* parent, Chunk* queue, Control* control) {
+    link_rows(arcs, num_rows, parent);
+    grid_barrier(&control->barrier);
+    unite_roots(arcs, num_rows, parent, queue, control);
+    grid_barrier(&control->barrier);
+    link_queued(arcs, parent, queue, control->queued[0]);
+    grid_barrier(&control->barrier);
+    unite_queued<RowOrder, true>(arcs, arcs, WARP_ROW, parent, queue, control->queued[0]);
+}
+
 /* Give every row its root, and roots their positions as names. No tree changes meanwhile. */
 __device__ void flatten(const ROW* __restrict__ positions, int64_t num_rows, ROW* parent, ROW* names) {
     for_rows(
-        num_rows, [=](int64_t v) { return parent[v]; },
+        num_rows, [=](int64_t v) { return parent[parent[parent[v]]]; },
         [=](int64_t v, ROW above) {
             const ROW root = root_of(parent, above);
-            if (root != above) {
-                parent[v] = root;
-            }
+            parent[v] = root;
             if (root == (ROW)v) {
                 names[v] = positions[v];
             }

@@ -26,6 +26,7 @@ join_all(const int64_t* offsets, const ROW* indices, bool symmetric, int tile, c
     }
     name_trees(labels, names, positions, num_rows);
     grid_barrier(&control->barrier);
+    forget(control);
     label_rows(labels, names, positions, rows_by_id, num_rows);
 }
 
@@ -43,11 +44,7 @@ join_sampled(const int64_t* offsets, const ROW* indices, const int64_t* in_offse
     if (num_used == 0) {
         return;
     }
-    link_rows(out, num_used, labels);
-    grid_barrier(&control->barrier);
-    unite_roots(out, num_used, labels, queue, control);
-    grid_barrier(&control->barrier);
-    unite_queued<RowOrder>(out, out, WARP_ROW, labels, queue, control->queued[0]);
+    join_by_sample(out, num_used, labels, queue, control);
     grid_barrier(&control->barrier);
     if (blockIdx.x == 0) {
         const ROW giant = commonest_root(labels, num_used, roots, &best);
@@ -71,5 +68,7 @@ join_sampled(const int64_t* offsets, const ROW* indices, const int64_t* in_offse
     }
     name_around(giant, last, positions, num_used, labels, names);
     grid_barrier(&control->barrier);
-    label_around(giant, (ROW)control->last, names, rows_by_id, num_used, labels);
+    const ROW of_all = (ROW)control->last;
+    forget(control);
+    label_around(giant, of_all, names, rows_by_id, num_used, labels);
 }
