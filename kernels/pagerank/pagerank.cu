@@ -7,12 +7,12 @@
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     const Task* tasks, const int64_t* jobs, int64_t num_jobs, const uint32_t* arcs, const Slice* slices, int64_t num_slices,
-    const uint32_t* items, const ROW* rows, const float* degrees, const int64_t* out_offsets,
+    const uint32_t* items, const ROW* rows, const float* degrees, int64_t run, const int64_t* out_offsets,
     const int64_t* in_offsets, int64_t num_without_arcs, int64_t num_rows, double damping, double tolerance,
     double settled, int64_t most_iterations, float* shares, float* partials, double* scores, Control* control) {
     extern __shared__ float memory[];
     float* const staged = memory + STAGED + (threadIdx.x >> 5) * ROUND;
-    const TilePlan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees};
+    const TilePlan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees, run};
     const Rules rules{damping, tolerance, settled, most_iterations};
     Iterations all(control, num_rows);
     start(out_offsets, num_rows, all.base, shares, scores, &all.turn()->sums);

@@ -32,6 +32,7 @@ struct TilePlan {
     const uint32_t* items;
     const ROW* rows; /* of the slices' lanes; negative for a lane without a row */
     const float* degrees;
+    int64_t run; /* slices next to each other that a warp's block takes, over its number of warps */
 };
 
 /* The sums of `count` rows without arcs, whose score is the base. */
@@ -188,8 +189,9 @@ __device__ __forceinline__ double sum_row(const uint32_t* items, int64_t width, 
 template <bool compares>
 __device__ void sum_rows(const TilePlan& plan, const float* partials, double base, double damping, double settled, float* shares,
     double* scores, Sums& sums) {
-    const int lane = threadIdx.x & 31;
-    for (int64_t place = global_thread() >> 5; place < plan.num_slices; place += num_threads() >> 5) {
+    const int lane = threadIdx.x & 31, warps = THREADS / 32;
+    int64_t place = blockIdx.x * plan.run * warps + (threadIdx.x >> 5);
+    for (int64_t turn = 1; place < plan.num_slices; ++turn) {
         const Slice slice = plan.slices[place];
         const ROW row = plan.rows[place * 32 + lane];
         const float degree = plan.degrees[place * 32 + lane];
@@ -205,6 +207,7 @@ __device__ void sum_rows(const TilePlan& plan, const float* partials, double bas
             }
             sums.dangling += degree > 0 ? 0 : in_units(score);
         }
+        place += turn % plan.run ? warps : ((gridDim.x - 1) * plan.run + 1) * warps;
     }
 }
 

@@ -19,6 +19,7 @@ from kernels.gpu.tiles.bands import ALIGNED, Band, band_limits, launch_over, ord
 from kernels.graph import Array, Csr, Graph
 from kernels.pagerank.constants import ROUND, THREADS, TILE_BITS
 
+RUN = 1
 _FLOAT_BYTES = np.dtype(np.float32).itemsize
 _PLAN_BYTES = 6  # of an arc in a plan, its items and partials: R-MAT 28 takes 5
 # Of rows among which slices collect those with about equally many partials. Rows next to each other read partials that are also
@@ -48,7 +49,7 @@ class TilePlan:
     def arguments(self) -> tuple[Any, ...]:
         """The first arguments of `iterate`, in the order of TilePlan in step.cuh."""
         num_jobs, num_slices = np.int64(len(self.jobs) - 1), np.int64(len(self.slices))
-        return self.tasks, self.jobs, num_jobs, self.arcs, self.slices, num_slices, self.items, self.rows, self.degrees
+        return self.tasks, self.jobs, num_jobs, self.arcs, self.slices, num_slices, self.items, self.rows, self.degrees, np.int64(RUN)
 
 
 def sizes() -> dict[str, int]:

@@ -123,7 +123,7 @@ __device__ void leave_tiles(Side arcs, bool symmetric, int tile, int64_t num_row
     const int lane = threadIdx.x & 31;
     FarPairs pairs = {buffer, 0};
     for (int64_t row = global_thread(); row - lane < num_rows; row += num_threads()) {
-        const bool opened = open[row >> 5] >> lane & 1; /* not of rows behind the last one */
+        const bool opened = row < num_rows && (open[row >> 5] >> lane & 1);
         const int64_t first = opened ? arcs.offsets[row] : 0, end = opened ? arcs.offsets[row + 1] : 0;
         if (end - first >= WARP_ROW) {
             enqueue(queue, &control->queued[1], row, first, end);

@@ -16,7 +16,7 @@
 extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2)
 join_all(const int64_t* offsets, const ROW* indices, bool symmetric, int tile, const ROW* positions, const ROW* rows_by_id,
          int64_t num_rows, ROW* labels, ROW* names, Chunk* queue, Control* control, uint32_t* open) {
-    extern __shared__ unsigned short local[];
+    extern __shared__ __align__(16) unsigned short local[];
     const Arcs out = {offsets, indices};
     join_tiles(out, symmetric, tile, num_rows, positions, local, labels, names, queue, control, open);
     grid_barrier(&control->barrier);

@@ -90,7 +90,7 @@ __device__ void unite_ghosts(OwnArcs arcs, ROW num_own, bool into, ROW* parent, 
 // spills: two registers; the unions need more threads
 extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2) join_all(
     SHARD, const ROW* positions, ROW* parent, ROW* names, Chunk* queue, Control* control, int tile, uint32_t* open) {
-    extern __shared__ unsigned short local[];
+    extern __shared__ __align__(16) unsigned short local[];
     const OwnArcs out = {out_offsets, out_indices};
     join_tiles(out, symmetric, tile, num_own, positions, local, parent, names, queue, control, open);
 }
