@@ -9,16 +9,16 @@ from kernels.gpu.locality import is_local
 from kernels.graph import Array, Graph
 from kernels.pagerank.constants import LONG_ROW, PIECE
 
-# The shares of so many rows stay in L2, where gathering those of few arcs costs less than two passes over tiles. In larger graphs
-# it does if most arcs lead to rows near by.
-_CACHED_ROWS, _FEW_ARCS, _FEWER_ARCS = 1 << 21, 8, 6  # arcs per row
+# Gathering the shares of few arcs per row costs less than two passes over tiles, if L2 holds the shares of all rows, or if most
+# arcs lead to rows near by or to the first rows, whose shares L1 holds.
+_FEW_ARCS, _CACHED_ROWS, _POPULAR = 8, 1 << 21, 1 << 15
 
 
 def is_pulled(graph: Graph) -> bool:
-    """Whether rows add the shares of their in-arcs' tails without tiles; it depends on the graph alone, as the scores' bits do."""
-    if graph.num_vertices <= _CACHED_ROWS:
-        return graph.num_arcs <= _FEW_ARCS * graph.num_vertices
-    return graph.num_arcs <= _FEWER_ARCS * graph.num_vertices and is_local(graph)
+    """Whether rows add their in-arcs' shares without tiles. This depends on the graph alone, as the scores' bits do."""
+    if graph.num_arcs > _FEW_ARCS * graph.num_vertices:
+        return False
+    return graph.num_vertices <= _CACHED_ROWS or is_local(graph, _POPULAR)
 
 
 def pieces_of(graph: Graph) -> Array:

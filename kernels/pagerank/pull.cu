@@ -129,8 +129,8 @@ struct Pull {
 
 extern "C" __global__ void __launch_bounds__(PULL_THREADS, 2) iterate(
     const int64_t* out_offsets, const int64_t* in_offsets, const ROW* in_indices, const Piece* pieces, int64_t num_pieces,
-    int64_t num_rows, double damping, double tolerance, double settled, int64_t most_iterations, float* shares, double* sums_of_pieces,
-    uint32_t* done, double* scores, Control* control) {
+    int64_t num_rows, double damping, double tolerance, double settled, int64_t most_iterations, float* shares,
+    double* sums_of_pieces, uint32_t* done, double* scores, Control* control) {
     const Pieces all_pieces{pieces, num_pieces, sums_of_pieces, done};
     const Rules rules{damping, tolerance, settled, most_iterations};
     Iterations all(control, num_rows);

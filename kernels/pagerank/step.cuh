@@ -32,7 +32,7 @@ struct TilePlan {
     const uint32_t* items;
     const ROW* rows; /* of the slices' lanes; negative for a lane without a row */
     const float* degrees;
-    int64_t run; /* slices next to each other that a warp's block takes, over its number of warps */
+    int64_t run; /* how many times a block's warps take the next slices, before they leave those to other blocks */
 };
 
 /* The sums of `count` rows without arcs, whose score is the base. */

@@ -8,11 +8,12 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from benchmarks.generators import grid_edges
 from kernels.arrays import ArcMemory
 from kernels.distributed.gpu.memory import memory_of, put
 from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
-from kernels.pagerank import cuda, pagerank, tiles
+from kernels.pagerank import cuda, pagerank, pieces, tiles
 from kernels.pagerank.parameters import DAMPING, TOLERANCE, checked
 from tests.gpu.inputs import poison, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
@@ -84,6 +85,42 @@ def test_little_memory(memory: ArcMemory, fits: bool, bands: int, monkeypatch: p
     assert found.iterations == expected.iterations
     assert found.scores.tobytes() == expected.scores.tobytes()
     assert pagerank(moved).scores.tobytes() == pagerank(graph).scores.tobytes()
+
+
+def test_runs_of_slices_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, parameters = graph_of(random_edges(19, 20_000, 30_000, False, 1)), checked(DAMPING, TOLERANCE)
+    answers, runs = [], []
+    for few in (0, 1 << 20):
+        monkeypatch.setattr(tiles, "_FEW", few)
+        on_device = to_device(graph)
+        answers.append(cuda.in_tiles(on_device, parameters).scores.tobytes())
+        runs.append(tiles.plan_of(on_device).run)
+    assert runs[0] == 1 < runs[1]
+    assert answers[0] == answers[1]
+
+
+def test_uneven_work_ends_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiles, "_FEW", 1 << 20)
+    monkeypatch.setattr(tiles, "_UNEVEN", 1)
+    hub = tuple((0, i) for i in range(1, 20_000))
+    assert tiles.plan_of(to_device(graph_of(EdgeList("hub", hub, False)))).run == 1
+
+
+def test_where_arcs_lead_decides_the_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = np.stack(grid_edges(40), 1)
+    moved, hubs = np.random.default_rng(2).permutation(1600)[ends], np.stack([np.arange(1600) % 16, np.arange(1600)], 1)
+    monkeypatch.setattr(pieces, "_POPULAR", 16)
+    for edges, cached, pulled in (
+        (ends, 0, True),
+        (moved, 0, False),
+        (hubs, 0, True),
+        (moved, 1600, True),
+        (np.concatenate([moved, moved * 7 % 1600, moved * 11 % 1600]), 1600, False),
+    ):
+        monkeypatch.setattr(pieces, "_CACHED_ROWS", cached)
+        graph = graph_of(EdgeList("edges", tuple(map(tuple, edges.tolist())), directed=False))
+        assert pieces.is_pulled(to_device(graph)) == pulled
+        check(graph)
 
 
 def test_rows_without_arcs() -> None:
