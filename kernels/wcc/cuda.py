@@ -1,5 +1,9 @@
-"""Weak components on the GPU: one cooperative launch (wcc.cu), which reads all arcs, or first a sample of them."""
+"""Weak components on the GPU: one cooperative launch (wcc.cu), which reads all arcs, or first a sample of them.
 
+On a road network of a city the kernel takes 40 us, and so would preparing a call; what does not change is prepared once.
+"""
+
+from collections.abc import Callable
 from threading import get_ident
 from typing import Any
 
@@ -7,7 +11,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Components
-from kernels.gpu.loader import cooperative, launch, spare_shared
+from kernels.gpu.loader import cooperative, launcher, spare_shared
 from kernels.gpu.locality import is_local
 from kernels.graph import Array, Graph
 from kernels.wcc.constants import CONTROL_WORDS, SAMPLED_THREADS, TILE_THREADS, WARP_ROW
@@ -18,24 +22,50 @@ _WINDOW = 4096  # rows in a window of the layout (pipeline/config/run.py), whose
 MANY_ARCS = 8  # over shards, arcs per row from which on one component tends to hold nearly all rows
 
 
+_Join = Callable[[], Array]  # returns the labels
+
+
 def components(graph: Graph) -> Components:
     """Answer `kernels.wcc.wcc` on CuPy arrays.
 
     Arcs to rows near by are united in tiles in shared memory, while sampled ones leave many trees.
     """
-    return join_all(graph) if is_local(graph) else join_sampled(graph)
+    # Calls of one thread in one stream follow each other, and each leaves the words that the blocks share as they were.
+    key = components, get_ident(), cupy.cuda.get_current_stream().ptr
+    join: _Join = graph.derived.get(key, lambda: joining_all(graph) if is_local(graph) else joining_sampled(graph))
+    return Components(join())
 
 
-def join_all(graph: Graph, most_rows: int = _TILE) -> Components:
-    """Find the components from all arcs, in tiles of at most `most_rows` rows, a multiple of 32."""
+def joining_all(graph: Graph, most_rows: int = _TILE) -> _Join:
+    """A function that finds the components from all arcs, in tiles of at most `most_rows` rows, a multiple of 32."""
     row, num_rows = graph.rows_by_id.dtype, graph.num_vertices
-    tile, sizes = graph.derived.get((tiles, most_rows), lambda: tiles(_SOURCE, row, num_rows, most_rows))
-    labels, rest = _arguments(graph)
-    open_rows = cupy.empty(-(-num_rows // 32), np.uint32)
-    arguments = (graph.out.offsets, graph.out.indices, np.bool_(graph.symmetric), np.int32(tile), *rest, open_rows)
-    if num_rows:
-        launch(_SOURCE, "join_all", TILE_THREADS, None, *arguments, **sizes, ROW=row)
-    return Components(labels)
+    tile, sizes = tiles(_SOURCE, row, num_rows, most_rows)
+    run = launcher(_SOURCE, "join_all", TILE_THREADS, None, **sizes, ROW=row)
+    arcs = (graph.out.offsets, graph.out.indices, np.bool_(graph.symmetric), np.int32(tile))
+    return _joining(graph, run, arcs, num_rows // 64 + 1)  # a bit for each row
+
+
+def joining_sampled(graph: Graph) -> _Join:
+    """One that finds them from a few arcs of each row, then from all arcs of rows that are not in the giant component."""
+    run = launcher(_SOURCE, "join_sampled", SAMPLED_THREADS, graph.num_vertices, ROW=graph.rows_by_id.dtype)
+    sides = (graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices)
+    return _joining(graph, run, (*sides, np.bool_(graph.symmetric), np.int64(num_used(graph))), 0)
+
+
+def _joining(graph: Graph, run: Callable[..., None], arcs: tuple[Any, ...], more_words: int) -> _Join:
+    """What launches a kernel with new arrays for the labels and for its scratch memory. It does not hold the graph."""
+    num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
+    most_chunks = (1 if graph.symmetric else 2) * (graph.num_arcs // WARP_ROW)
+    rows = graph.positions, graph.rows_by_id, np.int64(num_rows)
+    fixed = (*arcs, *rows, np.int64(most_chunks), cupy.zeros(CONTROL_WORDS, np.int64))
+
+    def join() -> Array:
+        labels: Array = cupy.empty(num_rows, row)
+        if num_rows:
+            run(*fixed, labels, cupy.empty(num_rows, row), cupy.empty(2 * most_chunks + more_words, np.int64))
+        return labels
+
+    return join
 
 
 def tiles(source: str, row: np.dtype[Any], num_rows: int, most: int = _TILE) -> tuple[int, dict[str, int]]:
@@ -55,27 +85,6 @@ def tiles(source: str, row: np.dtype[Any], num_rows: int, most: int = _TILE) -> 
     return tile, {"blocks": max(1, min(resident, -(-num_rows // TILE_THREADS))), "shared": max(2 * tile, of_pairs)}
 
 
-def join_sampled(graph: Graph) -> Components:
-    """Find the components from a few arcs of each row, then from all arcs of rows that are not in the giant component."""
-    labels, rest = _arguments(graph)
-    arcs = (graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices, np.bool_(graph.symmetric))
-    used = np.int64(graph.derived.get(num_used, lambda: num_used(graph)))
-    if graph.num_vertices:
-        launch(_SOURCE, "join_sampled", SAMPLED_THREADS, graph.num_vertices, *arcs, used, *rest, ROW=graph.rows_by_id.dtype)
-    return Components(labels)
-
-
 def num_used(graph: Graph) -> int:
     """How many rows there are without those behind the last one that has an arc."""
     return max(int(cupy.searchsorted(side.offsets, graph.num_arcs)) for side in (graph.out, graph.into))
-
-
-def _arguments(graph: Graph) -> tuple[Array, tuple[Any, ...]]:
-    """The labels, and the last arguments of both kernels."""
-    num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
-    labels, names = cupy.empty(num_rows, row), cupy.empty(num_rows, row)
-    queue = cupy.empty(2 * (1 if graph.symmetric else 2) * (graph.num_arcs // WARP_ROW), np.int64)  # pairs
-    # Launches in one stream follow each other, and each leaves it as it was.
-    key = _arguments, get_ident(), cupy.cuda.get_current_stream().ptr
-    control = graph.derived.get(key, lambda: cupy.zeros(CONTROL_WORDS, np.int64))
-    return labels, (graph.positions, graph.rows_by_id, np.int64(num_rows), labels, names, queue, control)

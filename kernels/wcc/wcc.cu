@@ -15,9 +15,10 @@
 
 extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2)
 join_all(const int64_t* offsets, const ROW* indices, bool symmetric, int tile, const ROW* positions, const ROW* rows_by_id,
-         int64_t num_rows, ROW* labels, ROW* names, Chunk* queue, Control* control, uint32_t* open) {
+         int64_t num_rows, int64_t most_chunks, Control* control, ROW* labels, ROW* names, Chunk* queue) {
     extern __shared__ __align__(16) unsigned short local[];
     const Arcs out = {offsets, indices};
+    uint32_t* const open = (uint32_t*)(queue + most_chunks);
     join_tiles(out, symmetric, tile, num_rows, positions, local, labels, names, queue, control, open);
     grid_barrier(&control->barrier);
     if (control->queued[1] > 0) {
@@ -31,10 +32,12 @@ join_all(const int64_t* offsets, const ROW* indices, bool symmetric, int tile, c
 }
 
 /* No row from `num_used` on has an arc. */
+// spills: with rows of 64 bits, which only graphs of more than 2^31 rows have
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
 join_sampled(const int64_t* offsets, const ROW* indices, const int64_t* in_offsets, const ROW* in_indices, bool symmetric,
-             int64_t num_used, const ROW* positions, const ROW* rows_by_id, int64_t num_rows, ROW* labels, ROW* names,
-             Chunk* queue, Control* control) {
+             int64_t num_used, const ROW* positions, const ROW* rows_by_id, int64_t num_rows, int64_t most_chunks,
+             Control* control, ROW* labels, ROW* names, Chunk* queue) {
+    (void)most_chunks;
     __shared__ ROW roots[SAMPLED_THREADS];
     __shared__ unsigned long long best;
     const Arcs out = {offsets, indices}, into = {in_offsets, in_indices};

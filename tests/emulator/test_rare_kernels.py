@@ -9,6 +9,7 @@ import pytest
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from benchmarks.one_gpu.contests import equal, near
+from kernels.answers import Components
 from kernels.bfs import bfs
 from kernels.bfs.sharded import bfs as bfs_over_shards
 from kernels.bfs.sharded import cuda as cuda_levels
@@ -67,7 +68,7 @@ def test_pagerank_in_tiles():
 @pytest.mark.parametrize("most_rows", [64, 1 << 15])
 def test_weak_components_from_all_arcs(most_rows):
     graph = roads(10)
-    equal(cuda_wcc.join_all(to_device(graph), most_rows), wcc(graph))
+    equal(Components(cuda_wcc.joining_all(to_device(graph), most_rows)()), wcc(graph))
 
 
 def test_levels_that_are_pushed_over_shards(monkeypatch):

@@ -105,6 +105,7 @@ join_ghosts(SHARD, ROW* parent, Chunk* queue, Control* control) {
 }
 
 /* Join own rows by a few arcs of each. */
+// spills: with rows of 64 bits, which only graphs of more than 2^31 rows have
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
 join_sample(SHARD, const ROW* positions, ROW* parent, ROW* names, Chunk* queue, Control* control) {
     const InnerArcs arcs = {{out_offsets, out_indices}, num_own};
