@@ -128,11 +128,11 @@ __device__ void leave_tiles(Side arcs, bool symmetric, int tile, int64_t num_row
         if (end - first >= WARP_ROW) {
             enqueue(queue, &control->queued[1], row, first, end);
         }
-        const int64_t base = opened ? row / tile * tile : 0;
+        const int64_t base = opened ? row / tile * tile : 0, behind = min(base + tile, num_rows); /* a shard has more heads */
         const int small = end - first < WARP_ROW ? (int)(end - first) : 0, longest = __reduce_max_sync(FULL_WARP, small);
         for (int k = 0; k < longest; ++k) {
             const ROW head = k < small ? arcs.indices[first + k] : (ROW)base;
-            const bool leaves = head < base || (!symmetric && head >= base + tile);
+            const bool leaves = head < base || (!symmetric && head >= behind);
             pairs.push(leaves, arcs.slot(row), leaves ? arcs.head(first + k) : head, parent);
         }
     }
