@@ -38,6 +38,28 @@ __device__ __forceinline__ int64_t global_thread() { return (int64_t)blockIdx.x 
 
 __device__ __forceinline__ int64_t num_threads() { return (int64_t)gridDim.x * blockDim.x; }
 
+#define ROWS_AT_ONCE 4
+
+/* Call `visit(row, loaded)` for the rows below `count`, with what `load(row)` returned. A thread loads several rows before it
+   visits the first of them, so that it waits for all of these together. */
+template <typename Load, typename Visit>
+__device__ __forceinline__ void for_rows(int64_t count, Load load, Visit visit) {
+    const int64_t step = num_threads();
+    for (int64_t row = global_thread(); row < count; row += ROWS_AT_ONCE * step) {
+        decltype(load(row)) loaded[ROWS_AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < ROWS_AT_ONCE; ++k) {
+            loaded[k] = load(row + k * step < count ? row + k * step : row);
+        }
+#pragma unroll
+        for (int k = 0; k < ROWS_AT_ONCE; ++k) {
+            if (row + k * step < count) {
+                visit(row + k * step, loaded[k]);
+            }
+        }
+    }
+}
+
 /* Reserve an element at the end of a queue for each calling lane, with one atomic per group of converged lanes; all of these pass
    the same queue. Lanes in other iterations of a loop may be among them: if iterations have their own queues, use
    `append_of_warp`. */

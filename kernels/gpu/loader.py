@@ -8,6 +8,7 @@ import hashlib
 import re
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -177,29 +178,31 @@ def cooperative(source: str, name: str, threads: int, device: int, shared: int =
     return kernel, per_processor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
 
 
-def launch(
+def launcher(
     source: str,
     name: str,
     threads: int,
     items: int | None,
-    *arguments: Any,
+    *,
     blocks: Any = None,
     shared: Any = 0,
     plain: Any = False,
     **macros: Macro,
-) -> None:
-    """Run kernel `name` of `kernels/SOURCE` on the current stream.
+) -> Callable[..., None]:
+    """A function that runs kernel `name` of `kernels/SOURCE` on the current stream and on the GPU that is current now.
 
     Args:
         threads: Of a block.
         items: The kernel's threads stride over them: it gets one thread per item, at least one block, and at most the blocks that
             are resident at a time. None for all of these.
-        arguments: CuPy arrays, NumPy scalars of the kernel's types, and `pointer(array)` where an array may be missing.
         blocks: The exact number of blocks, in the place of `items`; 0 launches nothing.
         shared: Bytes of dynamic shared memory of a block.
         plain: Compile without support for cooperative launches: for kernels without a barrier of the grid, which may have more
             blocks than are resident. Such a launch needs `blocks`.
         macros: Types of the source, for example ROW, WEIGHT and SUM, and sizes.
+
+    Returns:
+        It takes CuPy arrays, NumPy scalars of the kernel's types, and `pointer(array)` where an array may be missing.
     """
     import cupy
 
@@ -211,9 +214,19 @@ def launch(
     if blocks is None:
         # Where no block fits, the launch of one fails; that of none would succeed.
         blocks = max(1, resident if items is None else min(resident, -(-items // threads)))
-    if blocks:
-        with span(name, "launch", SHORTEST):
-            kernel((blocks,), (threads,), arguments, shared_mem=shared)
+    grid, block = (blocks,), (threads,)
+
+    def run(*arguments: Any) -> None:
+        if blocks:
+            with span(name, "launch", SHORTEST):
+                kernel(grid, block, arguments, shared_mem=shared)
+
+    return run
+
+
+def launch(source: str, name: str, threads: int, items: int | None, *arguments: Any, **given: Any) -> None:
+    """Run a kernel once, as `launcher` describes its options."""
+    launcher(source, name, threads, items, **given)(*arguments)
 
 
 def pointer(array: Array | None) -> Any:

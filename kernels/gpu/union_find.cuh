@@ -69,12 +69,53 @@ __device__ __forceinline__ Row unite(Row* parent, Row near, Row far) {
     return near;
 }
 
+/* Lower the names of the lanes' roots; the root of the first lane with one, and the least value of it in the warp, are returned
+   instead. Lanes without a root have -1. All lanes of the warp call it. */
+template <typename Row>
+__device__ __forceinline__ Row lower_others(Row& root, Row least, Row* names) {
+    const uint32_t named = __ballot_sync(FULL_WARP, root >= 0);
+    const Row first = __shfl_sync(FULL_WARP, root, named ? __ffs(named) - 1 : 0);
+    const bool other = root >= 0 && root != first;
+    if (other && least < names[root]) {
+        atomicMin(&names[root], least);
+    }
+    const Row none = (Row)(~0ull >> (65 - 8 * sizeof(Row)));
+    least = other || root < 0 ? none : least;
+    for (int step = 16; step > 0; step >>= 1) {
+        const Row found = __shfl_xor_sync(FULL_WARP, least, step);
+        least = found < least ? found : least;
+    }
+    root = first;
+    return least;
+}
+
+/* Lower the names of the threads' roots, which a block does once for the tree that most of its threads have. Threads without a
+   root have -1. All threads of the block call it, once between two barriers. */
+template <typename Row>
+__device__ void lower_names(Row root, Row least, Row* names) {
+    __shared__ Row roots[32];
+    __shared__ Row leasts[32];
+    const int lane = threadIdx.x & 31;
+    least = lower_others(root, least, names);
+    if (lane == 0) {
+        roots[threadIdx.x >> 5] = root;
+        leasts[threadIdx.x >> 5] = least;
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        root = lane < blockDim.x / 32 ? roots[lane] : (Row)-1;
+        least = lower_others(root, leasts[lane < blockDim.x / 32 ? lane : 0], names);
+        if (lane == 0 && root >= 0 && least < names[root]) {
+            atomicMin(&names[root], least);
+        }
+    }
+}
+
 /* Give every row its root, and every root the smallest position in its tree; `names` comes in as the rows' positions.
    A thread keeps the minimum of its last root, so that many rows of a giant tree need one atomic. */
 template <typename Row>
 __device__ void name_trees(Row* parent, Row* names, const Row* __restrict__ positions, int64_t num_rows) {
-    Row root = 0, least = 0;
-    bool any = false;
+    Row root = -1, least = 0;
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         const Row own = root_of(parent, (Row)v);
         if (own == (Row)v) {
@@ -82,20 +123,17 @@ __device__ void name_trees(Row* parent, Row* names, const Row* __restrict__ posi
         }
         parent[v] = own;
         const Row position = positions[v];
-        if (any && own == root) {
+        if (own == root) {
             least = min(least, position);
             continue;
         }
-        if (any && least < names[root]) {
+        if (root >= 0 && least < names[root]) {
             atomicMin(&names[root], least);
         }
-        any = true;
         root = own;
         least = position;
     }
-    if (any && least < names[root]) {
-        atomicMin(&names[root], least);
-    }
+    lower_names(root, least, names);
 }
 
 /* Turn roots into labels: the tree's row of smallest external id. */

@@ -1,6 +1,7 @@
 """PageRank: the stationary distribution of a surfer who follows a random arc, or sometimes jumps to any vertex.
 
-Read `cpu.py` first. On a GPU `tiles.py` describes the arrays that `step.cuh` reads.
+Read `cpu.py` first. On a GPU `pull.cu` does the same where `pieces.py` finds that gathering is cheap; otherwise `tiles.py`
+describes the arrays that `step.cuh` reads.
 """
 
 from kernels.answers import Scores

@@ -5,13 +5,13 @@
    tile's arcs, two bytes each (gpu/tiles/tiles.cu), in the order of their heads: a segmented sum gives a partial, the
    contribution of a tile to a row. Then the rows add their partials in double, one row per lane: rows are in slices of 32
    with about equally many partials, whose indices are stored transposed. Neither pass gathers at random outside shared
-   memory, because a tile's partials of neighbouring rows are neighbours. The order of every sum depends on the arcs only. The
-   sums over all rows, of changes and of the scores without out-arcs, are added as integers of 2^-60, so that any order gives
-   the same bits. Rows without any arc have the base score and are in no slice. Sources: Beamer, Asanovic, Patterson, Reducing
+   memory, because a tile's partials of neighbouring rows are neighbours. The order of every sum depends on the arcs only.
+   Rows without any arc have the base score and are in no slice. Sources: Beamer, Asanovic, Patterson, Reducing
    Pagerank Communication via Propagation Blocking, IPDPS 2017. Kreutzer, Hager, Wellein, Fehske, Bishop, A Unified Sparse
    Matrix Data Format for Efficient General Sparse Matrix-Vector Multiplication, SISC 2014. */
 #pragma once
 #include "gpu/tiles/stream.cuh"
+#include "pagerank/sums.cuh"
 
 #define TILE (1 << TILE_BITS) /* rows */
 #define STAGED (TILE_IN_SHARED ? TILE : 0) /* where in a block's floats the warps' staged sums begin */
@@ -32,18 +32,8 @@ struct TilePlan {
     const uint32_t* items;
     const ROW* rows; /* of the slices' lanes; negative for a lane without a row */
     const float* degrees;
+    int64_t run; /* how many times a block's warps take the next slices, before they leave those to other blocks */
 };
-
-/* Sums over all rows, in 2^-60, and the number of warps with rows whose score has not settled. */
-struct Sums {
-    uint64_t change, dangling, unsettled;
-};
-
-__device__ __forceinline__ uint64_t in_units(double value) { return (uint64_t)(value * UNIT); }
-
-__device__ __forceinline__ bool is_unsettled(double before, double score, double settled) {
-    return fabs(score - before) * settled > score;
-}
 
 /* The sums of `count` rows without arcs, whose score is the base. */
 __device__ __forceinline__ Sums sums_without_arcs(double before, double base, int64_t count, double settled) {
@@ -199,8 +189,9 @@ __device__ __forceinline__ double sum_row(const uint32_t* items, int64_t width, 
 template <bool compares>
 __device__ void sum_rows(const TilePlan& plan, const float* partials, double base, double damping, double settled, float* shares,
     double* scores, Sums& sums) {
-    const int lane = threadIdx.x & 31;
-    for (int64_t place = global_thread() >> 5; place < plan.num_slices; place += num_threads() >> 5) {
+    const int lane = threadIdx.x & 31, warps = THREADS / 32;
+    int64_t place = blockIdx.x * plan.run * warps + (threadIdx.x >> 5);
+    for (int64_t turn = 1; place < plan.num_slices; ++turn) {
         const Slice slice = plan.slices[place];
         const ROW row = plan.rows[place * 32 + lane];
         const float degree = plan.degrees[place * 32 + lane];
@@ -216,36 +207,8 @@ __device__ void sum_rows(const TilePlan& plan, const float* partials, double bas
             }
             sums.dangling += degree > 0 ? 0 : in_units(score);
         }
+        place += turn % plan.run ? warps : ((gridDim.x - 1) * plan.run + 1) * warps;
     }
-}
-
-/* Add the sums of all lanes to the totals. */
-__device__ void publish(const Sums& sums, Sums* totals) {
-    uint64_t change = sums.change, dangling = sums.dangling;
-    for (int step = 16; step > 0; step >>= 1) {
-        change += __shfl_xor_sync(FULL_WARP, change, step);
-        dangling += __shfl_xor_sync(FULL_WARP, dangling, step);
-    }
-    const bool is_open = __any_sync(FULL_WARP, sums.unsettled > 0);
-    if ((threadIdx.x & 31) == 0) {
-        atomicAdd(&totals->change, change);
-        atomicAdd(&totals->dangling, dangling);
-        if (is_open) {
-            atomicAdd(&totals->unsettled, (uint64_t)1);
-        }
-    }
-}
-
-/* Set equal scores and their shares. */
-__device__ void start(const int64_t* out_offsets, int64_t num_rows, double score, float* shares, double* scores, Sums* totals) {
-    Sums sums{};
-    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
-        const int64_t degree = out_offsets[row + 1] - out_offsets[row];
-        scores[row] = score;
-        shares[row] = degree ? (float)(score / (double)degree) : 0.0f;
-        sums.dangling += degree ? 0 : in_units(score);
-    }
-    publish(sums, totals);
 }
 
 /* Set the scores of rows without any arc. */

@@ -24,6 +24,9 @@ _PLAN_BYTES = 6  # of an arc in a plan, its items and partials: R-MAT 28 takes 5
 # Of rows among which slices collect those with about equally many partials. Rows next to each other read partials that are also
 # close; where they have so different numbers that more than half as many items as partials are padding, windows are large.
 _WINDOW_BITS, _LARGE_WINDOW_BITS = 5, 10
+# A block's warps take the next slices several times in turn if all of these together read few partials of a tile, fewer than L1
+# loads at once, and if no run of slices has more than twice the items of the average one.
+_AT_ONCE, _FEW, _RUN, _UNEVEN = THREADS // 32, 6, 4, 2
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,14 @@ class TilePlan:
     degrees: Array
     num_partials: int
     num_without_arcs: int  # rows without in-arcs and out-arcs, which are in no slice
+    run: int  # how many times a block's warps in turn take the next slices, before they leave those to other blocks
 
     @property
     def arguments(self) -> tuple[Any, ...]:
         """The first arguments of `iterate`, in the order of TilePlan in step.cuh."""
         num_jobs, num_slices = np.int64(len(self.jobs) - 1), np.int64(len(self.slices))
-        return self.tasks, self.jobs, num_jobs, self.arcs, self.slices, num_slices, self.items, self.rows, self.degrees
+        lanes = self.items, self.rows, self.degrees, np.int64(self.run)
+        return self.tasks, self.jobs, num_jobs, self.arcs, self.slices, num_slices, *lanes
 
 
 def sizes() -> dict[str, int]:
@@ -108,7 +113,17 @@ def make_plan(
     degrees = cupy.where(all_rows < 0, 0, cupy.diff(out_offsets)[all_rows]).astype(np.float32)
     without_arcs = num_rows - int(cupy.count_nonzero(all_rows >= 0))
     all_items, all_slices = put(items, items_in), cupy.concatenate(slices)
-    return TilePlan(arcs, *ordered_tasks(tasks), all_slices, all_items, all_rows, degrees, num_partials, without_arcs)
+    numbers = num_partials, without_arcs, _run_of(all_slices, num_partials, num_tiles)
+    return TilePlan(arcs, *ordered_tasks(tasks), all_slices, all_items, all_rows, degrees, *numbers)
+
+
+def _run_of(slices: Any, num_partials: int, num_tiles: int) -> int:
+    """TilePlan.run: the slices of a run read partials that are next to each other, which pays if the work is even."""
+    if num_partials * _AT_ONCE >= _FEW * num_tiles * len(slices):
+        return 1
+    whole = len(slices) // (_RUN * _AT_ONCE) * _RUN * _AT_ONCE
+    items = slices[:whole, 1].reshape(-1, _RUN * _AT_ONCE).sum(axis=1)
+    return _RUN if len(items) and int(items.max()) * len(items) <= _UNEVEN * int(items.sum()) else 1
 
 
 def _collected(rows: Any, counts: Any, window_bits: int, row: Any) -> tuple[Any, Any, Any]:

@@ -86,41 +86,70 @@ __device__ void join_tile(Side arcs, bool symmetric, int64_t base, int size, con
     __syncthreads();
 }
 
-/* Unite the trees of different tiles by the arcs of small open rows; large rows are queued. */
-template <typename Side>
-__device__ void leave_tile(Side arcs, bool symmetric, int64_t base, int size, const uint32_t* open, ROW* parent, Chunk* queue,
-                           Control* control) {
-    for (int i = threadIdx.x; i < size; i += blockDim.x) {
-        if ((open[(base + i) >> 5] >> (i & 31) & 1) == 0) {
-            continue;
+/* A warp's buffer of pairs of slots to unite in global memory, which all lanes do together, as with `Pairs`. */
+struct FarPairs {
+    ROW (*buffer)[2];
+    int count;
+
+    __device__ __forceinline__ void push(bool take, ROW tail, ROW head, ROW* parent) {
+        const int lane = threadIdx.x & 31;
+        const uint32_t taken = __ballot_sync(FULL_WARP, take);
+        if (take) {
+            ROW* const pair = buffer[count + __popc(taken & ((1u << lane) - 1))];
+            pair[0] = tail;
+            pair[1] = head;
         }
-        const int64_t first = arcs.offsets[base + i], end = arcs.offsets[base + i + 1];
-        if (end - first >= WARP_ROW) {
-            enqueue(queue, &control->queued[1], base + i, first, end);
-            continue;
-        }
-        for (int64_t arc = first; arc < end; ++arc) {
-            const ROW head = arcs.indices[arc];
-            if (head < base || (!symmetric && head >= base + size)) {
-                unite<ScrambledOrder>(parent, arcs.slot(base + i), arcs.head(arc));
-            }
+        count += __popc(taken);
+        __syncwarp();
+        if (count >= 32) {
+            count -= 32;
+            unite<ScrambledOrder>(parent, buffer[count + lane][0], buffer[count + lane][1]);
+            __syncwarp();
         }
     }
+
+    __device__ __forceinline__ void flush(ROW* parent) {
+        const int lane = threadIdx.x & 31;
+        if (lane < count) {
+            unite<ScrambledOrder>(parent, buffer[lane][0], buffer[lane][1]);
+        }
+    }
+};
+
+/* Unite the trees of different tiles by the arcs of small open rows; large rows are queued. */
+template <typename Side>
+__device__ void leave_tiles(Side arcs, bool symmetric, int tile, int64_t num_rows, const uint32_t* open, ROW (*buffer)[2],
+                            ROW* parent, Chunk* queue, Control* control) {
+    const int lane = threadIdx.x & 31;
+    FarPairs pairs = {buffer, 0};
+    for (int64_t row = global_thread(); row - lane < num_rows; row += num_threads()) {
+        const bool opened = row < num_rows && (open[row >> 5] >> lane & 1);
+        const int64_t first = opened ? arcs.offsets[row] : 0, end = opened ? arcs.offsets[row + 1] : 0;
+        if (end - first >= WARP_ROW) {
+            enqueue(queue, &control->queued[1], row, first, end);
+        }
+        const int64_t base = opened ? row / tile * tile : 0, behind = min(base + tile, num_rows); /* a shard has more heads */
+        const int small = end - first < WARP_ROW ? (int)(end - first) : 0, longest = __reduce_max_sync(FULL_WARP, small);
+        for (int k = 0; k < longest; ++k) {
+            const ROW head = k < small ? arcs.indices[first + k] : (ROW)base;
+            const bool leaves = head < base || (!symmetric && head >= behind);
+            pairs.push(leaves, arcs.slot(row), leaves ? arcs.head(first + k) : head, parent);
+        }
+    }
+    pairs.flush(parent);
 }
 
-/* Both of these for all rows, in tiles of `tile` rows; large rows remain in the queue. `local` is shared memory for a tile. */
+/* Both of these for all rows, in tiles of `tile` rows; large rows remain in the queue. `local` is shared memory for a tile, and
+   for 64 pairs of each warp. */
 template <typename Side>
 __device__ __forceinline__ void join_tiles(
     Side arcs, bool symmetric, int tile, int64_t num_rows, const ROW* __restrict__ positions, unsigned short* local, ROW* parent,
     ROW* names, Chunk* queue, Control* control, uint32_t* open) {
     __shared__ uint32_t buffer[2 * TILE_THREADS];
-    const int64_t stride = (int64_t)gridDim.x * tile;
-    for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += stride) {
+    for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += (int64_t)gridDim.x * tile) {
         join_tile(arcs, symmetric, base, (int)min((int64_t)tile, num_rows - base), positions, local,
                   buffer + (threadIdx.x & ~31) * 2, parent, names, open);
     }
     grid_barrier(&control->barrier);
-    for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += stride) {
-        leave_tile(arcs, symmetric, base, (int)min((int64_t)tile, num_rows - base), open, parent, queue, control);
-    }
+    leave_tiles(arcs, symmetric, tile, num_rows, open, (ROW (*)[2])local + (threadIdx.x & ~31) * 2, parent, queue, control);
 }

@@ -8,7 +8,8 @@ import pytest
 
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
-from benchmarks.one_gpu.contests import equal
+from benchmarks.one_gpu.contests import equal, near
+from kernels.answers import Components
 from kernels.bfs import bfs
 from kernels.bfs.sharded import bfs as bfs_over_shards
 from kernels.bfs.sharded import cuda as cuda_levels
@@ -18,6 +19,10 @@ from kernels.gpu.transfer import to_device
 from kernels.layout import cuda as cuda_layout
 from kernels.library.operators import Frontier, advance
 from kernels.library.operators.constants import HUB_DEGREE
+from kernels.pagerank import cuda as cuda_pagerank
+from kernels.pagerank import pagerank
+from kernels.pagerank.parameters import DAMPING, TOLERANCE
+from kernels.pagerank.parameters import checked as parameters_of_pagerank
 from kernels.reachability import reach, reachability
 from kernels.reachability.certificate.answers import reach_with_proof
 from kernels.reachability.certificate.answers_cuda import first_reached
@@ -55,10 +60,15 @@ def test_a_layout_in_ranges_of_tails(monkeypatch):
     on_one.test_the_layout(graph, to_device(graph))
 
 
+def test_pagerank_in_tiles():
+    graph, parameters = crowd(50), parameters_of_pagerank(DAMPING, TOLERANCE)
+    near(cuda_pagerank.in_tiles(to_device(graph), parameters), pagerank(graph))
+
+
 @pytest.mark.parametrize("most_rows", [64, 1 << 15])
 def test_weak_components_from_all_arcs(most_rows):
     graph = roads(10)
-    equal(cuda_wcc.join_all(to_device(graph), most_rows), wcc(graph))
+    equal(Components(cuda_wcc.joining_all(to_device(graph), most_rows)()), wcc(graph))
 
 
 def test_levels_that_are_pushed_over_shards(monkeypatch):

@@ -21,12 +21,12 @@ extern "C" __global__ void begin(
 /* `totals` are those of all ranks in the last iteration, `sums` those of the own rows in this one. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     const Task* tasks, const int64_t* jobs, int64_t num_jobs, const uint32_t* arcs, const Slice* slices, int64_t num_slices,
-    const uint32_t* items, const ROW* rows, const float* degrees, int64_t num_shares, int64_t num_vertices,
+    const uint32_t* items, const ROW* rows, const float* degrees, int64_t run, int64_t num_shares, int64_t num_vertices,
     int64_t num_without_arcs, double damping, double settled, const Sums* totals, float* shares, float* partials, double* scores,
     Sums* sums, uint64_t* jobs_taken, Control* control) {
     extern __shared__ float memory[];
     float* const staged = memory + STAGED + (threadIdx.x >> 5) * ROUND;
-    const TilePlan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees};
+    const TilePlan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees, run};
     const double base = (1.0 - damping + damping * ((double)totals->dangling / UNIT)) / (double)num_vertices;
     Sums own{};
     if (global_thread() == 0) {

@@ -18,7 +18,7 @@ from kernels.distributed import Communicator, Halo, Shard, ShardAnswer
 from kernels.distributed.gpu.bits import HaloBits
 from kernels.gpu.loader import launch, to_host
 from kernels.graph import Array
-from kernels.wcc.constants import SAMPLED_THREADS, TILE_THREADS, WARP_ROW
+from kernels.wcc.constants import CONTROL_WORDS, SAMPLED_THREADS, TILE_THREADS, WARP_ROW
 from kernels.wcc.cuda import MANY_ARCS, tiles
 from kernels.wcc.sharded.shared_trees import FIRST, SharedTrees
 
@@ -78,7 +78,7 @@ class _Trees:
         rows_with_arcs = shard.derived.get(_rows_with_out_arcs, lambda: _rows_with_out_arcs(shard))
         self._sampled = len(sides[0].indices) >= MANY_ARCS * rows_with_arcs
         self._queue = cupy.empty(2 * (arcs // WARP_ROW), np.int64)  # pairs
-        self._control = cupy.zeros(3, np.int64)
+        self._control = cupy.zeros(CONTROL_WORDS, np.int64)
 
     def join_own(self, in_giant: Array) -> None:
         """Join by the arcs of own rows, or by a sample of those between own rows; set the bits of own rows in the giant tree."""
@@ -105,7 +105,7 @@ class _Trees:
         """Join the giant trees of the ranks `joined`, bool [size]; then join by the arcs that a sample left out."""
         bounds, size = self._owners
         ghosts = np.bool_(self._sampled), np.int32(self._shard.rank), in_giant, bounds, cupy.asarray(joined.view(np.uint8)), size
-        last = self.parent, self._queue, self._control, cupy.zeros(3, np.int64)
+        last = self.parent, self._queue, self._control, cupy.zeros(CONTROL_WORDS, np.int64)
         self._run("join_rest", SAMPLED_THREADS, *self._arcs, *ghosts, *last)
 
     def find_members(self, in_giant: Array) -> None:

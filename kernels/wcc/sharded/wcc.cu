@@ -87,10 +87,10 @@ __device__ void unite_ghosts(OwnArcs arcs, ROW num_own, bool into, ROW* parent, 
 #define SIDES const OwnArcs out = {out_offsets, out_indices}, into = {into_offsets, into_indices}
 
 /* Join by the arcs of small own rows between own rows, and queue the large ones. */
-// spills: 4 bytes with rows of 64 bits, which only graphs of more than 2^31 rows have
+// spills: two registers; the unions need more threads
 extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2) join_all(
     SHARD, const ROW* positions, ROW* parent, ROW* names, Chunk* queue, Control* control, int tile, uint32_t* open) {
-    extern __shared__ unsigned short local[];
+    extern __shared__ __align__(16) unsigned short local[];
     const OwnArcs out = {out_offsets, out_indices};
     join_tiles(out, symmetric, tile, num_own, positions, local, parent, names, queue, control, open);
 }
@@ -105,14 +105,14 @@ join_ghosts(SHARD, ROW* parent, Chunk* queue, Control* control) {
 }
 
 /* Join own rows by a few arcs of each. */
+// spills: with rows of 64 bits, which only graphs of more than 2^31 rows have
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
 join_sample(SHARD, const ROW* positions, ROW* parent, ROW* names, Chunk* queue, Control* control) {
     const InnerArcs arcs = {{out_offsets, out_indices}, num_own};
-    link_rows(arcs, positions, num_own, parent, names); /* no ghost has a smaller slot than an own row */
-    grid_barrier(&control->barrier);
-    unite_roots(arcs, num_own, parent, queue, control);
-    grid_barrier(&control->barrier);
-    unite_queued<RowOrder>(arcs, arcs, WARP_ROW, parent, queue, control->queued[0]);
+    for (int64_t v = global_thread(); v < num_own; v += num_threads()) {
+        names[slot_of(v)] = positions[v];
+    }
+    join_by_sample(arcs, num_own, parent, queue, control); /* no ghost has a smaller slot than an own row */
 }
 
 /* Find the most frequent root, and which own rows are in its tree. */

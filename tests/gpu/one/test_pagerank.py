@@ -8,11 +8,13 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from benchmarks.generators import grid_edges
 from kernels.arrays import ArcMemory
 from kernels.distributed.gpu.memory import memory_of, put
 from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
-from kernels.pagerank import pagerank, tiles
+from kernels.pagerank import cuda, pagerank, pieces, tiles
+from kernels.pagerank.parameters import DAMPING, TOLERANCE, checked
 from tests.gpu.inputs import poison, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 
@@ -22,13 +24,18 @@ def random_edges(seed: int, num_vertices: int, num_edges: int, directed: bool, s
     return EdgeList("random", tuple(map(tuple, ends.tolist())), directed, tuple(range(num_vertices)))
 
 
+WAYS = cuda.pulled, cuda.in_tiles
+
+
 def check(graph: Graph) -> None:
-    expected = pagerank(graph)
-    poison()
-    found = pagerank(to_device(graph))
-    assert found.scores.dtype == np.float64
-    assert abs(found.iterations - expected.iterations) <= 1
-    assert float(np.abs(cupy.asnumpy(found.scores) - expected.scores).sum()) <= 1e-6
+    expected, on_device = pagerank(graph), to_device(graph)
+    for iterated in WAYS if graph.num_vertices else ():
+        poison()
+        found = iterated(on_device, checked(DAMPING, TOLERANCE))
+        assert found.scores.dtype == np.float64
+        assert abs(found.iterations - expected.iterations) <= 1
+        assert float(np.abs(cupy.asnumpy(found.scores) - expected.scores).sum()) <= 1e-6
+    assert pagerank(on_device).scores.shape == expected.scores.shape
 
 
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
@@ -67,16 +74,53 @@ def test_many_bands(arcs: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_little_memory(memory: ArcMemory, fits: bool, bands: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan that the GPU does not hold is where the graph's arcs are; the scores have the same bits."""
     monkeypatch.setattr("kernels.gpu.tiles.bands._BAND", bands)
-    graph = to_device(graph_of(random_edges(17, 3000, 9000, False, 2)))
-    expected = pagerank(graph)
+    graph, parameters = to_device(graph_of(random_edges(17, 3000, 9000, False, 2))), checked(DAMPING, TOLERANCE)
+    expected = cuda.in_tiles(graph, parameters)
     monkeypatch.setattr(tiles, "free_bytes", lambda: tiles._PLAN_BYTES * graph.num_arcs - (not fits))
     out = replace(graph.out, indices=put([graph.out.indices], memory))
     poison()
     moved = replace(graph, out=out, into=out)
-    found, plan = pagerank(moved), tiles.plan_of(moved)
+    found, plan = cuda.in_tiles(moved, parameters), tiles.plan_of(moved)
     assert {memory_of(plan.arcs), memory_of(plan.items)} == {"device" if fits else memory}
     assert found.iterations == expected.iterations
     assert found.scores.tobytes() == expected.scores.tobytes()
+    assert pagerank(moved).scores.tobytes() == pagerank(graph).scores.tobytes()
+
+
+def test_runs_of_slices_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, parameters = graph_of(random_edges(19, 20_000, 30_000, False, 1)), checked(DAMPING, TOLERANCE)
+    answers, runs = [], []
+    for few in (0, 1 << 20):
+        monkeypatch.setattr(tiles, "_FEW", few)
+        on_device = to_device(graph)
+        answers.append(cuda.in_tiles(on_device, parameters).scores.tobytes())
+        runs.append(tiles.plan_of(on_device).run)
+    assert runs[0] == 1 < runs[1]
+    assert answers[0] == answers[1]
+
+
+def test_uneven_work_ends_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiles, "_FEW", 1 << 20)
+    monkeypatch.setattr(tiles, "_UNEVEN", 1)
+    hub = tuple((0, i) for i in range(1, 20_000))
+    assert tiles.plan_of(to_device(graph_of(EdgeList("hub", hub, False)))).run == 1
+
+
+def test_where_arcs_lead_decides_the_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = np.stack(grid_edges(40), 1)
+    moved, hubs = np.random.default_rng(2).permutation(1600)[ends], np.stack([np.arange(1600) % 16, np.arange(1600)], 1)
+    monkeypatch.setattr(pieces, "_POPULAR", 16)
+    for edges, cached, pulled in (
+        (ends, 0, True),
+        (moved, 0, False),
+        (hubs, 0, True),
+        (moved, 1600, True),
+        (np.concatenate([moved, moved * 7 % 1600, moved * 11 % 1600]), 1600, False),
+    ):
+        monkeypatch.setattr(pieces, "_CACHED_ROWS", cached)
+        graph = graph_of(EdgeList("edges", tuple(map(tuple, edges.tolist())), directed=False))
+        assert pieces.is_pulled(to_device(graph)) == pulled
+        check(graph)
 
 
 def test_rows_without_arcs() -> None:
@@ -91,11 +135,12 @@ def test_wide_rows() -> None:
 
 
 def test_twenty_runs_give_the_same_bits() -> None:
-    on_device = to_device(graph_of(random_edges(7, 20_000, 90_000, True, 2)))
-    first = pagerank(on_device).scores
-    for _ in range(20):
-        poison()
-        assert bool((pagerank(on_device).scores.view(np.int64) == first.view(np.int64)).all())
+    on_device, parameters = to_device(graph_of(random_edges(7, 20_000, 90_000, True, 2))), checked(DAMPING, TOLERANCE)
+    for iterated in WAYS:
+        first = iterated(on_device, parameters).scores
+        for _ in range(20):
+            poison()
+            assert bool((iterated(on_device, parameters).scores.view(np.int64) == first.view(np.int64)).all())
 
 
 @pytest.mark.parametrize("iterations", [1, 2, 5])
@@ -103,11 +148,12 @@ def test_fixed_numbers_of_iterations(iterations: int) -> None:
     """Only the last of them states a change; rows without arcs have a score, too."""
     graph = graph_of(random_edges(17, 600, 1500, True, 3))
     expected = pagerank(graph, iterations=iterations)
-    poison()
-    found = pagerank(to_device(graph), iterations=iterations)
-    assert found.iterations == iterations
-    assert found.change == pytest.approx(expected.change, rel=1e-4)
-    assert cupy.asnumpy(found.scores) == pytest.approx(expected.scores, rel=1e-5)
+    for iterated in WAYS:
+        poison()
+        found = iterated(to_device(graph), checked(DAMPING, TOLERANCE, iterations))
+        assert found.iterations == iterations
+        assert found.change == pytest.approx(expected.change, rel=1e-4)
+        assert cupy.asnumpy(found.scores) == pytest.approx(expected.scores, rel=1e-5)
 
 
 def test_iteration_stops_at_its_limits() -> None:
