@@ -75,7 +75,7 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
         over_ranks: dict[str, Any] = {"shards": ranks} if ranks else {}
         return ProofFacts(
             stage=stage, backend=runtime.backend, holds=True, rules=[TABLE_RULE, *proof.rules], seconds=proof.seconds,
-            oracle=compared, **over_ranks, **on_cpu(proof.on_cpu or 0),
+            oracle=compared, **over_ranks, **on_cpu(proof.on_cpu or 0), **runtime.arcs_in(graph),
         ).stored()  # fmt: skip
 
     inputs = {"graph": graph.digest, "answer": answer.digest}
