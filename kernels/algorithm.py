@@ -6,8 +6,9 @@ Functions are named as "module:function" and imported when they are first called
 from collections.abc import Callable
 from enum import Enum
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, NamedTuple
 
+from kernels.gpu.tiles import BAND_ARCS
 from kernels.records import dataclass
 
 
@@ -48,6 +49,25 @@ Rate = tuple[float, float, float]  # seconds, seconds for a million vertices, se
 TYPICAL: Rate = (0.1, 0.3, 0.1)  # of a stage that is not measured
 
 
+_SMALL = 1 << 19  # bytes of arrays whose length does not depend on the graph
+
+
+class Pinned(NamedTuple):
+    """Bytes on a GPU that a stage takes, with its proof and the graph's vertices, beside arcs in pinned memory of the host."""
+
+    vertex: float
+    arc: float
+    directed: float = 0.0  # of an arc, in addition, unless the graph is symmetric
+    band: float = 0.0  # in addition, of each arc up to as many as a band has (`kernels.gpu.tiles.bands`)
+    proof: float = 0.0  # of a vertex, if that is more
+
+    def needed(self, vertices: int, arcs: int, symmetric: bool) -> int:
+        """Bytes for a graph of this size."""
+        of_arc = self.arc + (0.0 if symmetric else self.directed)
+        stage = self.vertex * vertices + of_arc * arcs + self.band * min(arcs, BAND_ARCS)
+        return _SMALL + int(max(stage, self.proof * vertices))
+
+
 @dataclass(frozen=True)
 class Costs:
     """Measured costs of a stage, for estimates of runs; docs/performance.md describes the measurement.
@@ -63,6 +83,7 @@ class Costs:
     stored: float = 8.0  # bytes that a run stores for each vertex: in its table, those made from it, and its index
     # Bytes for each vertex and each arc on the GPU, beside the graph, with one source or one pair at a time.
     gpu_memory: tuple[float, float] = (0.0, 0.0)
+    pinned: Pinned | None = None  # None: the stage is computed on the CPU if the GPU does not hold the graph's arcs
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The algorithms, in the order in which a run executes them, which all else walks. See docs/adding-an-algorithm.md."""
 
-from kernels.algorithm import Algorithm, Column, Costs, Form
+from kernels.algorithm import Algorithm, Column, Costs, Form, Pinned
 
 _VERTEX = Column("vertex", "int64", "external id", key=True)
 _SOURCE = Column("source", "int64", "external id", key=True)
@@ -21,7 +21,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         gpu_oracle="kernels.oracle.by_cugraph:bfs",
         form=Form.PATHS,
         columns=(_SOURCE, _VERTEX, Column("distance", "int64", "hops", _UNREACHED), _PREDECESSOR),
-        costs=Costs(cpu=(0.03, 0.34, 0.012), memory=(60.0, 0.0), stored=3.0),
+        costs=Costs(cpu=(0.03, 0.34, 0.012), memory=(60.0, 0.0), stored=3.0, pinned=Pinned(85, 0.2)),
     ),
     Algorithm(
         name="sssp",
@@ -35,7 +35,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         gpu_oracle="kernels.oracle.by_cugraph:sssp",
         form=Form.PATHS,
         columns=(_SOURCE, _VERTEX, Column("distance", "distance", "sum of weights", _UNREACHED), _PREDECESSOR),
-        costs=Costs(cpu=(0.03, 0.28, 0.03), memory=(65.0, 0.0), stored=4.0),
+        costs=Costs(cpu=(0.03, 0.28, 0.03), memory=(65.0, 0.0), stored=4.0, pinned=Pinned(100, 0.2)),
     ),
     Algorithm(
         name="mst",
@@ -55,7 +55,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
             Column("weight", "weight", "the source's own"),
             Column("labels", "int64", "external id, the smallest in the tree"),
         ),
-        costs=Costs(cpu=(0.15, 0.75, 0.08), memory=(150.0, 0.0), stored=10.0),
+        costs=Costs(cpu=(0.15, 0.75, 0.08), memory=(150.0, 0.0), stored=10.0, pinned=Pinned(120, 0.3, directed=25)),
     ),
     Algorithm(
         name="wcc",
@@ -69,7 +69,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         gpu_oracle="kernels.oracle.by_cugraph:wcc",
         form=Form.COMPONENTS,
         columns=(_VERTEX, _LABELS),
-        costs=Costs(cpu=(0.06, 0.15, 0.015), memory=(40.0, 0.0), stored=4.0),
+        costs=Costs(cpu=(0.06, 0.15, 0.015), memory=(40.0, 0.0), stored=4.0, pinned=Pinned(60, 0.1)),
     ),
     Algorithm(
         name="scc",
@@ -105,7 +105,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         options=True,
         searches="kernels.pagerank.parameters:searches",
         exact=False,
-        costs=Costs(cpu=(0.05, 0.45, 0.02), memory=(60.0, 0.0), stored=7.0),
+        costs=Costs(cpu=(0.05, 0.45, 0.02), memory=(60.0, 0.0), stored=7.0, pinned=Pinned(64, 1.3, band=18, proof=90)),
     ),
     Algorithm(
         name="reachability",

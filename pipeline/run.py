@@ -15,7 +15,7 @@ from pipeline.ingest.again import steadily
 from pipeline.progress.shown import Call, Steps, showing
 from pipeline.reading import FromSource, Read
 from pipeline.report import draw
-from pipeline.runtime.backend import Backend, choose
+from pipeline.runtime.backend import Backend, choose, limited_gpu
 from pipeline.runtime.early import hide_pandas
 from pipeline.runtime.memory import limited_to
 from pipeline.runtime.memory_watch import watched
@@ -51,7 +51,9 @@ def run(config: RunConfig, call: Call | None = None, read: Read | None = None, t
     backend, read = choose(config.backend), read or FromSource()
     with showing() as shown:
         steps = Steps(shown, partial(_expected_seconds, config, backend), call)
-        with foreseen(steps.outlook), limited_to(config.limits.bytes), watched(shown.names):
+        limits = config.limits
+        gpu = limits.gpu_bytes if backend == "gpu" else None
+        with foreseen(steps.outlook), limited_to(limits.bytes), limited_gpu(gpu), watched(shown.names):
             return steadily((*config.files, *read.files), partial(_run, config, backend, read, target, steps))
 
 
@@ -82,6 +84,7 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
             cluster.prepare(backend)  # something will be made, so this need not wait until the source is digested
         require_files(config)
         given = read(config, runtime, steps, partial(cluster.prepare, backend), target)
+        on_gpu, runtime = runtime, runtime.without_pinned(given.graph)
         if config.files_of_pairs:
             from pipeline.steps.pairs.placed import with_vertices
 
@@ -90,7 +93,7 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         with_ids = with_sources(config, given.edges, given.graph, runtime)
         places = places_of(config, given.edges, given.graph, runtime)
         wants_changes = config.changes.tables or (config.changes.tables is None and not read.reads_source)
-        results = solve_stages(_with_seeds(with_ids, given, runtime), given, runtime, steps)
+        results = solve_stages(_with_seeds(with_ids, given, runtime), given, on_gpu, steps)
         results = replace(results, places=places, source=given.source)
         results = _with_places(config, results, runtime, steps)
         results = _with_queries(config, results, runtime, steps)

@@ -25,7 +25,7 @@ from kernels.bfs import bfs
 from kernels.bfs.certificate import certify_bfs
 from kernels.cpu.parallel import differences
 from kernels.distributed import SingleRank
-from kernels.distributed.gpu.memory import memory_of, put
+from kernels.distributed.gpu.memory import memory_of, with_arcs_in
 from kernels.generators import Drawing, ends, graph500
 from kernels.gpu.loader import free_bytes
 from kernels.graph import ID, Graph
@@ -115,12 +115,6 @@ def _together(parts: list[Edges], none: Edges) -> Edges:
     return Edges(src, dst, None)
 
 
-def with_arcs(graph: Graph, memory: ArcMemory) -> Graph:
-    """The graph with a copy of its arcs in this memory; what was derived from it is not kept."""
-    out = replace(graph.out, indices=put([graph.out.indices], memory))
-    return replace(graph, out=out, into=out)
-
-
 class _Report:
     """Draws a graph, measures one step after the other on it, and prints a row for each."""
 
@@ -138,7 +132,7 @@ class _Report:
     def move(self, memory: ArcMemory) -> None:
         """Move the arcs to the other memory."""
         _free()
-        seconds, self._graph = self._call(lambda: with_arcs(self._graph, memory))
+        seconds, self._graph = self._call(lambda: with_arcs_in(memory, self._graph))
         _free()
         self._row(f"arcs to the {memory}", seconds, note=f"{self._graph.out.indices.nbytes / 1e9 / seconds:.1f} GB/s")
 

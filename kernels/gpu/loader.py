@@ -39,19 +39,22 @@ _RAISING = Lock()  # held to read and raise a limit of shared memory, which rank
 
 
 def free_bytes() -> int:
-    """Free bytes of the current GPU, including those that CuPy's pool keeps for later."""
+    """Free bytes of the current GPU, including those that CuPy's pool keeps for later, within the pool's limit."""
     if "cupy" not in sys.modules and (free := free_without_context(current())) is not None:
         return free
     import cupy
 
-    return int(cupy.cuda.runtime.memGetInfo()[0]) + int(cupy.get_default_memory_pool().free_bytes())
+    pool = cupy.get_default_memory_pool()
+    free, limit = int(cupy.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes()), int(pool.get_limit())
+    return max(0, min(free, limit - int(pool.used_bytes()))) if limit else free
 
 
 def total_bytes() -> int:
-    """Bytes of memory of the current GPU."""
+    """Bytes of memory of the current GPU, within the limit of CuPy's pool."""
     import cupy
 
-    return int(cupy.cuda.runtime.memGetInfo()[1])
+    total, limit = int(cupy.cuda.runtime.memGetInfo()[1]), int(cupy.get_default_memory_pool().get_limit())
+    return min(total, limit) if limit else total
 
 
 def fitting(of_item: int) -> int:

@@ -73,7 +73,7 @@ def change_graph(before: Folder, edges: Folder, file: FileOfChanges, runtime: Ru
     layout = layout_of(before)
     if rule_of(before) == "keep":
         raise BadConfig(f"{before.path}: keeps parallel arcs, so a change could mean several edges; changes need another rule")
-    opened: list[Graph] = []
+    opened, runtime = list[Graph](), runtime.without_pinned(before)
 
     def write(folder: Path) -> WrittenStep:
         facts, graph = _Applied(before, edges, file, layout, runtime.backend).write(folder)

@@ -98,6 +98,8 @@ def estimate(run: str, /, *more: str, options: RunOptions = NO_OPTIONS, as_json:
             own, each = size(estimated.memory.own), size(estimated.memory.each)
             mapped = f"with maps of files, [cluster] memory counts {size(estimated.memory.mapped)} of each"
             print(f"  memory is that of the run, {own}, and of {count} workers, {each} each; {mapped}")
+        if estimated.arcs_in == "host":
+            print("  the GPU's memory does not hold the graph: the CPU lays it out, and stages read arcs from the host's")
         if estimated.memory.sparing:
             print("  the graph is laid out from the disk, because its edges do not fit into memory; stages read it from there")
     if short := [need for need in estimated.needs if not need.fits]:

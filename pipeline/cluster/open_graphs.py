@@ -1,5 +1,6 @@
 """Graphs, indexes and shards that a process keeps open between tasks, so that a run opens each once."""
 
+import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,18 +8,25 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
 from kernels.derived import Derived
 from kernels.distributed.communicator import Communicator
-from kernels.graph import Graph
+from kernels.graph import Graph, index_dtype
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.beyond_gpu import ON_GPU, PlacedArcs, place
+from pipeline.runtime.memory import require_memory
 from pipeline.store.counting import counted_graph, decimals_of
+from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
+from pipeline.units import size
 
 if TYPE_CHECKING:
     from pipeline.store.index.arrays import StoredIndex
     from pipeline.store.shards import DealtShard
 
+log = logging.getLogger(__name__)
 Opened = TypeVar("Opened", Graph, "StoredIndex")
 
 
@@ -36,6 +44,7 @@ class OpenGraphs:
         self._numberings: dict[str, Derived] = {}  # of the vertices of the graph in host memory, by digest
         self._converted = ConvertedGraphs()  # that copies made by `anew` share
         self._open_graph: Callable[[Folder, Backend], Graph] = open_counted
+        self._placed: dict[str, PlacedArcs] = {}  # by digest; the memory of a graph's arcs stays the same
         self._lock = Lock()
         self.turn = Lock()  # held by the thread that computes on the GPU
 
@@ -49,13 +58,26 @@ class OpenGraphs:
 
         Raises Damaged, or BadConfig if its folder is missing.
         """
-        return self._open(folder, backend, self._open_graph, beside, require)
+
+        def opener(folder: Folder, backend: Backend) -> Graph:
+            if backend == "gpu" and self._arcs(folder).memory != "device":
+                return open_with_arcs_on_host(folder, self._arcs(folder))
+            return self._open_graph(folder, backend)
+
+        return self._open(folder, backend, opener, beside, require)
 
     def keep(self, folder: Folder, backend: Backend, graph: Graph) -> None:
         """Keep a whole graph that is already open, with weights as in its files."""
         with self._lock:
             self._whole.clear()
             self._whole[folder.digest, backend] = counted_graph(folder, graph)
+            if backend == "gpu":
+                self._placed[folder.digest] = ON_GPU
+
+    def arcs(self, folder: Folder) -> PlacedArcs:
+        """Where the arcs of a whole graph are, or will be, if this process's GPU computes; decided once, and logged."""
+        with self._lock:
+            return self._arcs(folder)
 
     def forget(self) -> None:
         """Close the whole graph or index: what used it last may have written into it."""
@@ -70,6 +92,7 @@ class OpenGraphs:
         """
         opened = OpenGraphs()
         opened._numberings, opened._converted, opened._open_graph = self._numberings, self._converted, self._converted.graph
+        opened._placed = self._placed
         with self._lock:
             opened._whole = {key: replace(graph) for key, graph in self._whole.items() if isinstance(graph, Graph)}
         return opened
@@ -138,6 +161,13 @@ class OpenGraphs:
                 self._whole[key] = opened
         return opened  # type: ignore[return-value]  # a digest belongs to one kind of folder
 
+    def _arcs(self, folder: Folder) -> PlacedArcs:
+        if (placed := self._placed.get(folder.digest)) is None:
+            placed = self._placed[folder.digest] = place(*arcs_of(folder))
+            if placed.memory != "device":
+                log.info("%s", _where_arcs_are(placed))
+        return placed
+
     def _numbering(self, digest: str) -> Derived:
         """Values derived from the vertices of this graph; those of the last graph, and of the one beside it, only are kept."""
         if digest not in self._numberings:
@@ -181,6 +211,32 @@ def open_counted(folder: Folder, backend: Backend) -> Graph:
 
     require_visible(folder.path)
     return counted_graph(folder, open_graph(folder, backend))
+
+
+def arcs_of(folder: Folder) -> tuple[int, int]:
+    """How many arcs a stored graph has in its directions together, and bytes of each."""
+    facts = GraphFacts.of(folder)
+    of_weight = np.dtype(facts.stored_weight).itemsize if facts.stored_weight else 0
+    return facts.arcs * (1 if facts.symmetric else 2), index_dtype(facts.vertices).itemsize + of_weight
+
+
+def open_with_arcs_on_host(folder: Folder, placed: PlacedArcs) -> Graph:
+    """Open a whole graph on the GPU with its arcs in pinned memory of the host.
+
+    Raises as `OpenGraphs.graph`, and TooLarge unless memory for them is free.
+    """
+    from kernels.distributed.gpu.memory import with_arcs_in
+
+    require_memory("a graph whose arcs are pinned for the GPU", placed.pinned, "cpu")
+    return with_arcs_in("host", open_counted(folder, "cpu"))
+
+
+def _where_arcs_are(placed: PlacedArcs) -> str:
+    """For the log."""
+    why = f"the graph's arcs take {size(placed.bytes)}, and {size(placed.free)} of the GPU's memory are free"
+    if placed.memory == "host":
+        return f"{why}: the GPU reads them from the host's memory"
+    return f"{why}, and less than {size(placed.pinned)} of the host's: stages are computed on the CPU"
 
 
 def require_visible(path: Path) -> None:

@@ -77,8 +77,15 @@ class LimitsConfig(Model):
     # Memory that the process of the run may take, such as `8 GiB`, beside that of local workers ([cluster] memory). Without this
     # key it is what the machine, and the control groups of the process, have.
     memory: str | None = Field(default=None, examples=["8 GiB"], pattern=f"^{AMOUNT}$")
+    # The same of each GPU of the process. Arcs that do not fit are read from the host's memory.
+    gpu_memory: str | None = Field(default=None, examples=["40 GiB"], pattern=f"^{AMOUNT}$")
 
     @property
     def bytes(self) -> int | None:
         """The memory in bytes."""
         return None if self.memory is None else bytes_of(self.memory)
+
+    @property
+    def gpu_bytes(self) -> int | None:
+        """The memory of a GPU in bytes."""
+        return None if self.gpu_memory is None else bytes_of(self.gpu_memory)

@@ -4,7 +4,7 @@ Sizes come from the source (`sizes`), rates from measured runs (`rates`) or, for
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernels.cpu.parallel import cores
 from kernels.registry import BY_NAME
@@ -12,14 +12,15 @@ from pipeline.config.run import RunConfig
 from pipeline.errors import BadInput, Damaged
 from pipeline.ingest.feed import find
 from pipeline.inspection import rates
-from pipeline.inspection.gpu_memory import gpu_memory
-from pipeline.inspection.memory import Memory, memory_of
+from pipeline.inspection.gpu_memory import gpu_memory, memory_beside_arcs
+from pipeline.inspection.memory import Memory, memory_beyond_gpu, memory_of
 from pipeline.inspection.products import answers_of, trees_of
-from pipeline.inspection.seconds import HIERARCHY, NAMED, Work, seconds_of
+from pipeline.inspection.seconds import HIERARCHY, NAMED, Work, beyond_gpu, seconds_of
 from pipeline.inspection.sizes import GraphSizes, sizes_of
 from pipeline.inspection.speed import slowness
 from pipeline.registry.graph import GRAPH_TABLES
-from pipeline.runtime.backend import Backend, choose
+from pipeline.runtime.backend import Backend, choose, limited_gpu
+from pipeline.runtime.beyond_gpu import lays_out
 from pipeline.runtime.memory import STORED, Shape, free_disk, free_memory, limited_to, private_memory, require_space
 from pipeline.steps.parallel import merges
 from pipeline.steps.products.whole_graphs import on_whole_graphs, require_on_each
@@ -60,6 +61,7 @@ class Estimate:
     as_before: bool  # whether the seconds are those of the run before, for a graph of this size
     memory: Memory
     needs: list[Need]
+    arcs_in: str  # "device" or "host": the memory of the arcs that a GPU reads; "" if it reads none
     not_estimated: list[str]  # the user's own stages, about whose time and memory nothing is known
 
     @property
@@ -75,7 +77,7 @@ def estimate(config: RunConfig) -> Estimate:
         BadInput: As `sizes_of` and `trees_of`.
         BadConfig: As `pipeline.runtime.backend.choose`.
     """
-    with limited_to(config.limits.bytes):
+    with limited_to(config.limits.bytes), limited_gpu(config.limits.gpu_bytes):
         return _estimate(config)
 
 
@@ -87,27 +89,35 @@ def _estimate(config: RunConfig) -> Estimate:
     trees = trees_of(config, shape.vertices, shape.arcs)
     merged = merges(config.graph.parallel, bool(sizes.weight))
     seconds = seconds_of(work, sizes, merged, trees)
+    laid_out = backend if config.cluster.shards else lays_out(backend, shape.on_gpu)
+    if beyond := laid_out != backend:
+        seconds |= beyond_gpu(replace(work, backend="cpu", slowness=slowness()))
     of_graph = [table for table in GRAPH_TABLES.values() if table.is_wanted(config, shape.arcs)]
     own = [CUSTOM + stage.name for stage in config.custom]
-    before = _before(config, backend, shape.arcs, (*seconds, *own))
+    before = _before(config, laid_out, shape.arcs, (*seconds, *own))
     answers = {stage: answers_of(config, stage) for stage in config.stages}
     disk = shape.disk() + (sizes.edges * rates.EDGE if sizes.copied else 0)
     disk += sum(BY_NAME[stage].costs.stored * shape.vertices * count for stage, count in answers.items())
     disk += sum(table.costs.stored * shape.arcs for table in of_graph)
     disk += sum(of_product.bytes for of_product in trees.values())
     disk += sum(shape.vertices * 8 * (1 + len(stage.columns)) for stage in config.custom)
-    memory = memory_of(config, backend, shape, sizes.floats, trees, sizes.group)
+    if beyond:
+        memory = memory_beyond_gpu(config, shape, sizes.floats, trees, sizes.group)
+    else:
+        memory = memory_of(config, backend, shape, sizes.floats, trees, sizes.group)
     disk += shape.arrays if memory.sparing else 0
     needs = [
         Need("memory", memory.total, free_memory() + private_memory()),  # which this process gives back when it ends
         Need("disk", int(disk), free_disk(config.output)),
     ]
     if backend == "gpu":
-        needs.append(Need("GPU memory", gpu_memory(config, shape, trees), free_memory("gpu")))
+        on_gpu, free = gpu_memory(config, shape, trees), free_memory("gpu")
+        needs.append(Need("GPU memory", memory_beside_arcs(config, shape, free) if beyond else on_gpu, free))
     start = rates.START[backend] * of_cpu
     return Estimate(
-        sizes, shape.arcs, backend, cores(), of_cpu, start, before or seconds, bool(before), memory, needs, [] if before else own
-    )
+        sizes, shape.arcs, backend, cores(), of_cpu, start, before or seconds, bool(before), memory, needs,
+        "" if backend == "cpu" else "host" if beyond else "device", [] if before else own,
+    )  # fmt: skip
 
 
 def require_fit(config: RunConfig, backend: Backend) -> None:
@@ -126,7 +136,8 @@ def require_fit(config: RunConfig, backend: Backend) -> None:
                 require_on_each(config, arrays, backend, "at least ")
         elif _SMALL * (source.size or 0) > min(free_memory(), free_memory(backend), free_disk(config.output)):
             sizes = sizes_of(config.graph, config.reject.limit)
-            require_space(shape_of(config, sizes), backend, config.output, share=_certain_share(sizes))
+            shape, share = shape_of(config, sizes), _certain_share(sizes)
+            require_space(shape, lays_out(backend, shape.on_gpu, share), config.output, share=share)
 
 
 def _certain_share(sizes: GraphSizes) -> float:

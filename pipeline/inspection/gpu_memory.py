@@ -7,9 +7,21 @@ from pipeline.config.run import RunConfig
 from pipeline.inspection import rates
 from pipeline.inspection.products import TreesOfProduct, are_swept, seeds_of
 from pipeline.registry.products import PRODUCTS
+from pipeline.runtime.beyond_gpu import beside_arcs
 from pipeline.runtime.memory import Shape
 
 _RANKING = 48  # bytes for each vertex of one ranking from seeds, or of its proof
+
+
+def memory_beside_arcs(config: RunConfig, shape: Shape, free: int) -> int:
+    """Bytes that a run takes of the `free` ones of its GPU, which reads arcs from the host's memory.
+
+    They are those of the stage that takes the most; one that does not fit is computed on the CPU.
+    """
+    reading = [stage for name in config.stages if (stage := BY_NAME[name].costs.pinned)]
+    needed = [stage.needed(shape.vertices, shape.arcs, shape.symmetric) for stage in reading]
+    least = beside_arcs(shape.vertices, 1 if shape.symmetric else 2) if needed else 0
+    return max([least, *(most for most in needed if most <= free)])
 
 
 def gpu_memory(config: RunConfig, shape: Shape, trees: Mapping[str, TreesOfProduct]) -> int:

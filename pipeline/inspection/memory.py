@@ -1,7 +1,7 @@
 """How much memory the processes of a run take: the run itself, and its workers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernels.algorithm import Rate
 from kernels.cpu.parallel import cores
@@ -14,6 +14,7 @@ from pipeline.inspection.products import TreesOfProduct, answers_of, are_swept, 
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.beyond_gpu import pinned_bytes
 from pipeline.runtime.memory import PLENTY, Shape, free_memory, leave_enough, stages_at_once
 
 _RANKING = 48  # bytes for each vertex of a ranking that is computed beside others
@@ -91,6 +92,17 @@ def memory_of(
     mapped = [rates.MAPPED[0] + graph * (1 if one in whole else share) + of_worker(one, more) for one, more in beside.items()]
     each = max(steps.values())
     return Memory(steps, int(read + rates.DASK), workers, each, int(max([each, *mapped])), sparing)
+
+
+def memory_beyond_gpu(
+    config: RunConfig, shape: Shape, floats: bool, trees: Mapping[str, TreesOfProduct], group: int = 0
+) -> Memory:  # fmt: skip
+    """As `memory_of`, if the GPU's memory does not hold the graph: the CPU lays it out, and then its arcs are pinned here."""
+    on_cpu = tuple(stage for stage in config.stages if not BY_NAME[stage].costs.pinned)
+    here = memory_of(config.model_copy(update={"stages": on_cpu}), "cpu", shape, floats, trees, group)
+    pinned = pinned_bytes(shape.arrays, shape.arcs * (1 if shape.symmetric else 2)) if len(on_cpu) < len(config.stages) else 0
+    stages = [most for name, most in here.steps.items() if name != "graph"] or [0]
+    return replace(here, own=max(here.steps["graph"], max(stages) + pinned + int(rates.HOST[0])))
 
 
 def _of_reading(shape: Shape, group: int) -> float:

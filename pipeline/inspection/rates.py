@@ -73,5 +73,6 @@ HIERARCHY = 180.0  # bytes per vertex of a hierarchy in memory
 WORKER = 85e6  # bytes of a worker, without maps
 RETURNING = 0.7  # share of a stage's bytes that a process takes which returns what it has freed; workers do
 MAPPED: Rate = (200e6, 15.0, 35.0)  # bytes that Dask counts of a worker with a graph, or of all with its shards: also maps
+PINNED = 0.0078  # seconds in which a million arcs of 8 bytes are pinned and copied
 GPU_MEMORY: Rate = (500e6, 60.0, 40.0)  # bytes on the GPU that the layout takes, per vertex, per arc
 EDGE = 7.0  # bytes of an edge in a stored edge list

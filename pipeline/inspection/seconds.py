@@ -96,6 +96,17 @@ class Work:
         return self.slowness * (once + one * trees.number / min(self.cores, max(1, trees.number)))
 
 
+def beyond_gpu(work: Work) -> dict[str, float]:
+    """Seconds of the steps that a CPU makes because the GPU does not hold the graph, `work` being that of the CPU.
+
+    The first stage on the GPU pins the arcs, which is counted with the layout.
+    """
+    stages = [stage for stage in work.config.stages if not BY_NAME[stage].costs.pinned]
+    seconds = {step: work.of_step(step) for step in ("graph", *stages)}
+    seconds["graph"] += rates.PINNED * work.arcs
+    return seconds
+
+
 def seconds_of(work: Work, sizes: GraphSizes, merged: bool, trees: Mapping[str, TreesOfProduct]) -> dict[str, float]:
     """Seconds of all steps of a run, in the order in which it makes them.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from kernels.arrays import is_cupy_array
-from kernels.gpu.devices import cuda_version, current, name_of, obstacle
+from kernels.gpu.devices import cuda_version, current, device_count, name_of, obstacle
 from kernels.graph import Array
 from pipeline.config.model import Choice
 from pipeline.errors import BadConfig
@@ -70,6 +70,34 @@ def fetch(array: Array) -> Array:
     from kernels.distributed.gpu.memory import fetch_all
 
     return fetch_all(array)
+
+
+@contextmanager
+def limited_gpu(count: int | None) -> Iterator[None]:
+    """In the block this process may take `count` bytes of each of its GPUs; None sets no limit."""
+    if count is None or obstacle():
+        yield
+        return
+    import cupy
+
+    pool, before = cupy.get_default_memory_pool(), list[int]()
+    for device in range(device_count()):
+        with cupy.cuda.Device(device):
+            before.append(pool.get_limit())
+            pool.set_limit(size=count)
+    try:
+        yield
+    finally:
+        for device, limit in enumerate(before):
+            with cupy.cuda.Device(device):
+                pool.set_limit(size=limit)
+
+
+def free_pool() -> None:
+    """Give back memory of the GPU that CuPy's pool keeps and nothing uses."""
+    import cupy
+
+    cupy.get_default_memory_pool().free_all_blocks()
 
 
 def wait_for(backend: Backend) -> None:

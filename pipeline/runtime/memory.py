@@ -183,6 +183,11 @@ class Shape:
         """Bytes of the edge list in memory, if the ids are not much larger than their number."""
         return self.edges * (self.weight + (8 if self.vertices < 2**31 else 16))
 
+    @property
+    def on_gpu(self) -> int:
+        """Bytes that the layout on a GPU takes at least, if the edge list is not there already."""
+        return self.columns + self.sorting("gpu")
+
     def sorting(self, backend: Backend, sparing: bool = False) -> int:
         """Bytes that the layout takes at least beside the edge list, to sort the arcs into rows.
 
@@ -230,11 +235,12 @@ def require_space(shape: Shape, backend: Backend, folder: Path, held: bool = Fal
     """Raise TooLarge unless a graph's edges fit into memory, and the stored graph onto the disk.
 
     Args:
+        backend: Where it is laid out: on a GPU only if that holds the edges, see `Shape.on_gpu`.
         folder: Where the graph will be stored.
         held: Whether the edge list is in memory already.
         share: How much of the figures is certain, if the numbers of edges and vertices are estimates.
     """
-    memory = shape.sorting(backend, sparing=not held) + (shape.columns if backend == "gpu" and not held else 0)
+    memory = shape.sorting(backend, sparing=not held)
     spilled = shape.arrays if backend == "cpu" and not held and not leave_enough(shape.columns, backend) else 0
     checked = (
         ("memory", memory, free_memory(backend), "on the GPU" if backend == "gpu" else "on this machine"),

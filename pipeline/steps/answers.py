@@ -54,7 +54,7 @@ def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: 
         given |= runtime.opened(graph) if algorithm.opens_whole_graph else {}
         return StageFacts(
             backend=runtime.backend, weight=GraphFacts.of(graph).weight, rows=written.rows, seconds=written.seconds,
-            **given, **over_ranks(ranks, written.supersteps), **on_cpu(written.on_cpu),
+            **given, **over_ranks(ranks, written.supersteps), **on_cpu(written.on_cpu), **runtime.arcs_in(graph),
         ).stored()  # fmt: skip
 
     return make(runtime.work / name, name, {"graph": graph.digest}, parameters, write, code)

@@ -24,6 +24,7 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, BadInput
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.beyond_gpu import on_gpu_or_cpu
 from pipeline.runtime.memory import Shape, free_memory, require_space, return_unused
 from pipeline.signals import beside
 from pipeline.steps.layout_files import StoredShard, forget_what_used, store_shards
@@ -95,11 +96,20 @@ def lay_out(
     def write(folder: Path) -> WrittenStep:
         forget_what_used(target, inputs)
         require_sources_in(edges, sources, held)
-        if not over_ranks:  # ranks hold a part each
-            require_space(_shape_of(rows, layout), backend, folder, held=held is not None)
-        with nullcontext() if held else unchanged(rows, runtime.held_edges.sources.get(rows.digest)):
-            work = partial(store_part, rows, layout, parallel.rule, held)
-            ((stored, *others),) = cluster.map(work, [attempts_beside(folder)], backend, cluster.shards)
+        shape, attempts = _shape_of(rows, layout), attempts_beside(folder)
+
+        def store(where: Backend) -> Sequence[StoredPart]:
+            nonlocal held
+            held = held if where == backend else None
+            if not over_ranks:  # ranks hold a part each
+                require_space(shape, where, folder, held=held is not None)
+            with nullcontext() if held else unchanged(rows, runtime.held_edges.sources.get(rows.digest)):
+                work = partial(store_part, rows, layout, parallel.rule, held)
+                return next(iter(cluster.map(work, [attempts], where, cluster.shards)))
+
+        needed = 0 if held else shape.on_gpu
+        apart = over_ranks or backend == "cpu"
+        stored, *others = store(backend) if apart else on_gpu_or_cpu("graph: laid out", needed, store)
         if (read := EdgeFacts.of(edges)).first_id is None:
             compare_declared(read.source.path, read.declared_vertices, GraphFacts.of(stored.folder).vertices)
         for path in list(stored.folder.path.iterdir()):

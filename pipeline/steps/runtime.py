@@ -1,5 +1,6 @@
 """The constants of a run, as one argument of every step."""
 
+import logging
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -14,21 +15,24 @@ from kernels.gpu.loader import total_bytes
 from kernels.records import dataclass
 from pipeline.cluster.protocol import Cluster
 from pipeline.cluster.threads import LocalThreads
-from pipeline.config.model import Snap
+from pipeline.config.model import Model, Snap
 from pipeline.config.products.places import PlacesConfig
 from pipeline.config.products.zones import ZonesConfig
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.beyond_gpu import ON_GPU, PlacedArcs, require_vertices
 from pipeline.runtime.memory import stages_at_once
 from pipeline.store.arrays import bytes_of_arrays
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import VertexNames
+from pipeline.units import size
 
 if TYPE_CHECKING:
     from pipeline.steps.turns.turned import Turned
 
 
+log = logging.getLogger(__name__)
 PER_STORED_BYTE = 4  # bytes of a GPU that stages take for each byte of a stored graph, at most
 
 
@@ -111,6 +115,41 @@ class Runtime:
         whole = self.ranks_of(graph) > 0
         return {"whole_graph": bytes_of_arrays(graph.path)} if whole else {}
 
+    def arcs_of(self, graph: Folder) -> PlacedArcs:
+        """Where the GPU of this process has the arcs of a graph; that of a worker decides for itself."""
+        opened = self.cluster.open_graphs
+        if self.backend == "cpu" or opened is None or self.ranks_of(graph):
+            return ON_GPU
+        return opened.arcs(graph)
+
+    def arcs_in(self, graph: Folder) -> dict[str, Any]:
+        """The field of `ComputedFacts` and `ProofFacts` of what reads arcs from the host's memory."""
+        return {"arcs_in": "host"} if self.arcs_of(graph).memory == "host" else {}
+
+    def for_stage(self, algorithm: Algorithm, graph: Folder, options: Model | None = None) -> "Runtime":
+        """Where a stage is computed and proved: on the CPU if it cannot read the graph's arcs from the host's memory.
+
+        Raises TooLarge if the GPU has not even memory for the graph's vertices.
+        """
+        placed = self.arcs_of(graph)
+        if placed.memory == "device":
+            return self
+        if placed.memory == "host":
+            need, facts = algorithm.costs.pinned, GraphFacts.of(graph)
+            require_vertices(facts.vertices, 1 if facts.symmetric else 2, placed.free)
+            if need is None or getattr(options, "seeds", None):
+                why = "its kernels need the arcs in the GPU's memory"
+            elif (needed := need.needed(facts.vertices, facts.arcs, facts.symmetric)) > placed.free:
+                why = f"it takes {size(needed)} of the GPU's memory beside the arcs, and {size(placed.free)} are free"
+            else:
+                return self
+            log.info("%s: computed on the CPU: %s", algorithm.name, why)
+        return replace(self, backend="cpu")
+
+    def without_pinned(self, graph: Folder) -> "Runtime":
+        """Where all but stages is computed: on the CPU if the GPU does not hold the graph's arcs."""
+        return self if self.arcs_of(graph).memory == "device" else replace(self, backend="cpu")
+
     def stages_at_once(self, graph: Folder) -> int:
         """How many stages may run and be proved at the same time: in this process only, as many as memory allows.
 
@@ -121,7 +160,8 @@ class Runtime:
             return 1
         facts, ranks = GraphFacts.of(graph), self.ranks_of(graph)
         if not ranks:
-            return stages_at_once(self.backend, facts.vertices, facts.arcs)
+            where: list[Backend] = [self.backend] if self.arcs_of(graph).memory == "device" else ["cpu", "gpu"]
+            return min(stages_at_once(backend, facts.vertices, facts.arcs) for backend in where)
         stored = bytes_of_arrays(graph.path)  # which is not on the GPUs yet
         return stages_at_once(self.backend, facts.vertices, facts.arcs, min(ranks, device_count()), stored)
 

@@ -43,6 +43,7 @@ class Input(NamedTuple):
 def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps) -> Results:
     """Compute and prove the answers of all stages, as many at the same time as memory allows."""
     edges, graph, sources, capacities, _, turned = given
+    others = runtime.without_pinned(graph)
     needed = (*config.stages, *(stage for stage in ALWAYS if stage not in config.stages))
     whole = {stage for stage in needed if runtime.cluster.shards and opens_all(config, stage)}
     at_once = 1 if whole else runtime.stages_at_once(graph)
@@ -52,25 +53,27 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
     def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, list[Future[Folder | None]]]:
         return_unused()
         graph = capacities if capacities and BY_NAME[stage].adds_parallel else given.graph
+        options = config.of_stages.get(stage)
+        where = runtime.for_stage(BY_NAME[stage], turned.graph if turned and BY_NAME[stage].has_sources else graph, options)
         if turned and BY_NAME[stage].has_sources:
             from pipeline.steps.turns.stages import prove_turned, run_turned
 
-            answer = steps(stage, run_turned, turned, stage, sources, runtime, config.of_stages.get(stage))
-            return answer, steps(f"proof-{stage}", prove_turned, turned, answer, config.oracle, runtime), []
-        answer = steps(stage, run_stage, graph, stage, sources, runtime, config.of_stages.get(stage))
-        answer = as_made(answer, edges, graph, runtime)
+            answer = steps(stage, run_turned, turned, stage, sources, where, options)
+            return answer, steps(f"proof-{stage}", prove_turned, turned, answer, config.oracle, where), []
+        answer = steps(stage, run_stage, graph, stage, sources, where, options)
+        answer = as_made(answer, edges, graph, others)
         return_unused()
-        tables = [threads.submit(partial(copy_context().run, make)) for make in _tables_of(stage, answer, given, runtime, steps)]
+        tables = [threads.submit(partial(copy_context().run, make)) for make in _tables_of(stage, answer, given, others, steps)]
         if no_cores_left:
             wait(tables)
-        proof = steps(f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
+        proof = steps(f"proof-{stage}", prove, graph, answer, config.oracle, where)
         return_unused()
         return answer, proof, tables
 
     # Whole graphs are opened last: where the backend computes, shards are closed for them, and would be loaded again.
     in_turn = sorted(needed, key=lambda stage: (stage in whole, not any(table.slow for table in STAGES[stage].tables)))
     with ThreadPoolExecutor() as threads:
-        of_graph = [threads.submit(partial(copy_context().run, make)) for make in _tables_of_graph(config, given, runtime, steps)]
+        of_graph = [threads.submit(partial(copy_context().run, make)) for make in _tables_of_graph(config, given, others, steps)]
         solved = dict(zip(in_turn, concurrently(answer_and_prove, in_turn, at_once), strict=True))
     of_needed = [solved[stage] for stage in needed]
     derived = [table.result() for *_, tables in of_needed for table in tables]

@@ -76,7 +76,7 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
         where |= runtime.opened(graph) if compared or not ranks or algorithm.opens_whole_graph else {}
         return ProofFacts(
             stage=stage, backend=runtime.backend, holds=True, rules=[TABLE_RULE, *proof.rules], seconds=proof.seconds,
-            oracle=compared, **where, **on_cpu(proof.on_cpu or 0),
+            oracle=compared, **where, **on_cpu(proof.on_cpu or 0), **runtime.arcs_in(graph),
         ).stored()  # fmt: skip
 
     inputs = {"graph": graph.digest, "answer": answer.digest}

@@ -16,6 +16,7 @@ from kernels.distributed.dealing import Dealing, deal
 from kernels.distributed.shard import Shard, StoredRows
 from kernels.graph import OFFSET, Array, Csr
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.beyond_gpu import held_by_gpu
 from pipeline.runtime.memory import free_memory
 from pipeline.store.arrays import ArrayFile
 from pipeline.store.counting import counted_rows, decimals_of
@@ -23,10 +24,6 @@ from pipeline.store.facts import GraphFacts
 from pipeline.store.graph import arcs_before, open_rows
 from pipeline.store.manifest import Folder
 from pipeline.store.vertices import open_vertices, rows_by_id_in_blocks
-
-_FREE_FACTOR = (
-    4  # a GPU has this many times the bytes of its shards' arcs free, for the kernels' own arrays; else they stay on the host
-)
 
 
 @dataclass(frozen=True)
@@ -111,4 +108,4 @@ def _memory_of(parts: Sequence[Csr], ranks_here: int) -> ArcMemory:
     """Whether the arcs of a shard fit into the GPU's memory, or stay in the host's."""
     arrays = [array for csr in parts for array in (csr.indices, csr.weights) if array is not None]
     needed = sum(array.nbytes for array in arrays) * ranks_here
-    return "device" if _FREE_FACTOR * needed < free_memory("gpu") else "host"
+    return "device" if held_by_gpu(needed, free_memory("gpu")) else "host"

@@ -16,6 +16,7 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.config.run import STAGES
 from pipeline.errors import BadInput, BadSource, ProofFailed
 from pipeline.ingest import ingest
+from pipeline.runtime.beyond_gpu import ON_GPU
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
@@ -220,6 +221,7 @@ def test_stages_run_at_once_as_far_as_memory_allows(free, stages, tmp_path, monk
 def test_stages_of_a_gpu_run_at_once_as_far_as_its_memory_allows(vertices, free, stages, tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.runtime.memory.cores", lambda: 16)
     monkeypatch.setattr("pipeline.runtime.memory.free_memory", lambda backend="cpu": free if backend == "gpu" else 2**50)
+    monkeypatch.setattr("pipeline.steps.runtime.Runtime.arcs_of", lambda *_: ON_GPU)
     graph = Folder(tmp_path, unsealed("graph", path_facts(vertices).stored()))
     assert Runtime(tmp_path, "gpu").stages_at_once(graph) == stages
     monkeypatch.setattr("pipeline.steps.runtime.device_count", lambda: 2)

@@ -12,7 +12,7 @@ import numpy as np
 from kernels.arrays import ArcMemory, is_cupy_array
 from kernels.cpu.parallel import cores
 from kernels.gpu.transfer import empty_pinned
-from kernels.graph import Array
+from kernels.graph import Array, Csr, Graph
 
 STAGED_BYTES = 1 << 22  # bytes that a thread stages at a time; pinning more takes longer than it saves
 _STAGED = 1 << 26  # bytes from which on several threads stage arrays
@@ -80,6 +80,21 @@ def put(arrays: Sequence[Any], memory: ArcMemory) -> cupy.ndarray:
         else:
             np.copyto(pinned[begin:end], array)
     return copy
+
+
+def with_arcs_in(memory: ArcMemory, graph: Graph) -> Graph:
+    """A graph, of NumPy's arrays or CuPy's, on the current GPU: its arcs copied to this memory, all else to the GPU's own.
+
+    What was derived from it is not kept.
+    """
+
+    def placed(csr: Csr) -> Csr:
+        weights = None if csr.weights is None else put([csr.weights], memory)
+        return Csr(cupy.asarray(csr.offsets), put([csr.indices], memory), weights)
+
+    out = placed(graph.out)
+    ids, rows_by_id = cupy.asarray(graph.ids), cupy.asarray(graph.rows_by_id)
+    return Graph(ids, rows_by_id, out, out if graph.symmetric else placed(graph.into), graph.directed)
 
 
 def zeros(length: int, dtype: Any, memory: ArcMemory) -> cupy.ndarray:

@@ -8,10 +8,11 @@ import numpy as np
 from kernels.gpu.constants import TILE_CHUNK_ARCS
 from kernels.gpu.loader import launch, pointer
 from kernels.gpu.radix_sort import KEY, sort
+from kernels.gpu.tiles import BAND_ARCS
 from kernels.graph import Array, Csr
 
 ALIGNED = 8  # arcs of a load: those of a tile and band begin at a multiple of it
-_BAND = 1 << 25  # arcs, unless a row has more
+_BAND = BAND_ARCS
 _JOB = 256  # tasks of a tile that a block takes at a time, at most
 _THREADS = 256
 _BLOCKS = 512  # at most; threads stride on

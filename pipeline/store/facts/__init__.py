@@ -188,6 +188,7 @@ class ComputedFacts(Facts):
     supersteps: int | None = None  # absent; summed over sources
     whole_graph: int | None = None  # absent; bytes of the graph, if ranks hold it in shards, and workers opened all of it
     on_cpu: int | None = None  # absent; how often the CPU took over from the GPU, because the graph is deep
+    arcs_in: str | None = None  # absent; "host" if the GPU read the arcs from the host's memory
 
 
 def over_ranks(ranks: int, supersteps: int) -> dict[str, Any]:
@@ -264,6 +265,7 @@ class ProofFacts(CheckFacts):
     oracle: CheckFacts | None  # null without
     shards: int | None = None  # absent
     whole_graph: int | None = None  # absent; as in `ComputedFacts`: for a stage without a form over ranks, or for the oracle
+    arcs_in: str | None = None  # as in `ComputedFacts`
 
 
 class QueryFacts(Facts):

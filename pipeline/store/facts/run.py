@@ -30,6 +30,7 @@ class StepFacts(Facts):
     supersteps: int | None = None  # absent
     whole_graph: int | None = None  # absent
     on_cpu: int | None = None  # absent
+    arcs_in: str | None = None  # absent
 
 
 class NamedGraphFacts(GraphFacts):

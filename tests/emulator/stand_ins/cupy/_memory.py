@@ -109,15 +109,27 @@ class _Pooled(Memory):
             self._pool._take(-self._taken)
 
 
+class OutOfMemoryError(MemoryError):
+    pass
+
+
 class MemoryPool:
-    """Counts bytes as CuPy's pool does: freed memory stays in the pool."""
+    """Counts bytes as CuPy's pool does: freed memory stays in the pool, and what is used does not exceed a limit."""
 
     def __init__(self):
-        self._used = self._total = 0
+        self._used = self._total = self._limit = 0
         self._lock = threading.RLock()
 
     def malloc(self, size: int) -> MemoryPointer:
+        if self._limit and self._used + -(-size // 512) * 512 > self._limit:
+            raise OutOfMemoryError(f"Out of memory allocating {size} bytes (limit set to: {self._limit} bytes)")
         return MemoryPointer(_Pooled(size, self), 0)
+
+    def set_limit(self, size: int) -> None:
+        self._limit = size
+
+    def get_limit(self) -> int:
+        return self._limit
 
     def used_bytes(self) -> int:
         return self._used

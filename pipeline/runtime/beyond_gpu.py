@@ -1,0 +1,88 @@
+"""Graphs that the memory of a GPU does not hold: the CPU lays them out, and the GPU reads their arcs from the host's memory.
+
+These arcs are pinned, and pass the bus whenever a kernel reads them. All else of a graph is on the GPU.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from kernels.arrays import ArcMemory
+from pipeline.errors import TooLarge
+from pipeline.runtime.backend import Backend, free_pool
+from pipeline.runtime.memory import free_memory
+from pipeline.units import size
+
+log = logging.getLogger(__name__)
+Made = TypeVar("Made")
+_OF_ARCS = 4  # bytes that a GPU has free for each byte of arcs that it holds, for the arrays of its kernels
+_OF_VERTEX, _OFFSET = 16, 8  # bytes: id, row by id and position; an offset in each direction
+_PLAN = 4  # bytes of an arc, at most, that PageRank has in pinned memory beside arcs that are there
+
+
+class PlacedArcs(NamedTuple):
+    """Where arcs are, and why."""
+
+    memory: ArcMemory | None  # None: neither holds them, so the CPU computes, on maps of the stored files
+    bytes: int  # of the arcs
+    free: int  # bytes of the GPU, before anything of the graph was there
+    pinned: int  # bytes that they take of the host's memory if they are there, at most
+
+
+def lays_out(backend: Backend, needed: int, share: float = 1.0) -> Backend:
+    """Which backend lays out a graph, which takes `needed` bytes of a GPU's memory, a `share` of them for certain."""
+    return backend if backend == "cpu" or share * needed <= free_memory("gpu") else "cpu"
+
+
+def on_gpu_or_cpu(what: str, needed: int, make: Callable[[Backend], Made]) -> Made:
+    """What `make` returns for the GPU or, if that has less free memory than is `needed` or asked for, for the CPU.
+
+    The log says `what` the CPU does then, and why.
+    """
+    if needed <= (free := free_memory("gpu")):
+        try:
+            return make("gpu")
+        except MemoryError as error:  # CuPy's
+            log.warning("%s on the CPU: %s", what, str(error))  # not the error, which holds arrays
+    else:
+        log.info("%s on the CPU, because it takes %s of the GPU's memory, and %s are free", what, size(needed), size(free))
+    free_pool()
+    return make("cpu")
+
+
+ON_GPU = PlacedArcs("device", 0, 0, 0)  # arcs that are there, or of which nothing is to be decided
+
+
+def held_by_gpu(arcs: int, free: int) -> bool:
+    """Whether a GPU with `free` bytes has memory for arcs of so many bytes, and for its kernels."""
+    return _OF_ARCS * arcs < free
+
+
+def beside_arcs(vertices: int, directions: int) -> int:
+    """Bytes of a GPU's memory that a graph takes beside its arcs, at least."""
+    return vertices * (_OF_VERTEX + _OFFSET * directions)
+
+
+def require_vertices(vertices: int, directions: int, free: int) -> None:
+    """Raise TooLarge unless a GPU with `free` bytes has memory for what a graph has beside its arcs."""
+    if (needed := beside_arcs(vertices, directions)) > free:
+        raise TooLarge(
+            f"a graph of {vertices:,} vertices takes at least {size(needed)} of the GPU's memory beside its arcs, "
+            f"and {size(free)} are free; compute it on the CPU (backend)"
+        )
+
+
+def pinned_bytes(arcs: int, number: int) -> int:
+    """Bytes that a number of arcs of so many bytes together take of the host's memory where a GPU reads them, at most."""
+    return arcs + _PLAN * number
+
+
+def place(number: int, of_each: int) -> PlacedArcs:
+    """Choose the memory for a number of stored arcs, in one direction or both, of so many bytes each."""
+    needed = number * of_each
+    if held_by_gpu(needed, free_memory("gpu")):
+        return ON_GPU
+    import cupy  # noqa: F401  (from here on, what its context takes is not free)
+
+    pinned = pinned_bytes(needed, number)
+    return PlacedArcs("host" if pinned <= free_memory() else None, needed, free_memory("gpu"), pinned)

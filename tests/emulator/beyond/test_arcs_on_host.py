@@ -1,0 +1,19 @@
+"""Graphs that the memory of the emulated GPU does not hold: the cases of tests/gpu/beyond."""
+
+import pytest
+
+pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
+
+from tests.gpu.beyond.test_arcs_on_host import (  # noqa: F401
+    collected,
+    small_bands,
+    test_a_layout_that_runs_out_of_the_gpus_memory_goes_on_on_the_cpu,
+    test_a_run_in_little_memory_publishes_the_same_tables,
+    test_a_stage_that_does_not_fit_beside_the_arcs_runs_on_the_cpu,
+    test_an_estimate_says_where_arcs_are,
+    test_every_stage_with_arcs_on_the_host,
+    test_too_little_memory_for_the_vertices_is_refused,
+    test_without_host_memory_for_pinned_arcs_stages_run_on_maps,
+)
+
+pytestmark = pytest.mark.sampled
