@@ -117,7 +117,7 @@ def test_a_refused_answer(monkeypatch):
 def _drawn(monkeypatch, drawing: Drawing, weighted: bool):
     """The edges in three blocks, the graph and its claim, laid out in several ranges."""
     monkeypatch.setattr(cuda, "_SMALL", 0)
-    monkeypatch.setattr(cuda, "free_bytes", lambda: 5 * drawing.num_edges * 8 // 3)
+    monkeypatch.setattr(cuda, "free_bytes", lambda: 5 * drawing.num_edges * (16 if weighted else 8) // 3)
     poison()
     edges = drawn.DrawnEdges(drawing, -(-drawing.num_edges // 3), weighted)
     return edges, *drawn.laid_out(edges)
