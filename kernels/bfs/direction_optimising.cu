@@ -20,7 +20,7 @@
 #define WINDOW (THREADS * ITEMS) /* rows of the frontier whose arcs are divided at a time */
 /* Top-down from frontiers of at most 1 / TOP_DOWN_ARCS of the arcs, because an atomic costs more than a read, and of at most one
    window or 1 / TOP_DOWN_ROWS of the rows, because every block passes over all of them. */
-#define TOP_DOWN_ARCS 128
+#define TOP_DOWN_ARCS 64
 #define TOP_DOWN_ROWS 2048
 #define UNSEEN_ROWS 64 /* or of at most 1 / UNSEEN_ROWS of the rows that are not found, which bottom-up would search */
 #define POSITION_BITS (sizeof(ROW) == 4 ? 32 : 40)

@@ -38,8 +38,11 @@ def pulled(graph: Graph, parameters: PageRankParameters) -> Scores:
 def in_tiles(graph: Graph, parameters: PageRankParameters) -> Scores:
     """The scores of at least one row, from what each tile contributes."""
     plan, num_rows = plan_of(graph), graph.num_vertices
-    values, control = cupy.empty(num_rows, np.float64), cupy.zeros(CONTROL_WORDS, np.uint64)
-    shares, partials = cupy.empty(num_rows, np.float32), cupy.empty(plan.num_partials, np.float32)
+    # The largest array first: while an earlier answer is kept, the scores would be cut from the block of its partials, and these
+    # would need another one, of 10 GB at R-MAT 28
+    partials = cupy.empty(plan.num_partials, np.float32)
+    shares, values = cupy.empty(num_rows, np.float32), cupy.empty(num_rows, np.float64)
+    control = cupy.zeros(CONTROL_WORDS, np.uint64)
     launch("pagerank/pagerank.cu", "iterate", THREADS, None,
            *plan.arguments, graph.out.offsets, graph.into.offsets, np.int64(plan.num_without_arcs),
            *_numbers(num_rows, parameters), shares, partials, values, control, **sizes(), ROW=graph.rows_by_id.dtype)  # fmt: skip

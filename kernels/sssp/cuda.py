@@ -24,6 +24,7 @@ from kernels.paths.degrees import has_long_paths
 from kernels.paths.lengths import as_length, length_type
 from kernels.paths.predecessors_cuda import paths_of_lengths, types_of
 from kernels.paths.team import MOST_ROWS, Team, quads_of
+from kernels.paths.weights import heaviest_and_sum
 from kernels.sssp.constants import CHUNK_ARCS, CHUNK_BYTES, CONTROL_BYTES, QUEUE_ROW
 
 CORE, LIGHT_WIDTH, WIDTH = 3.0, 0.5, 60.0  # in lengths below which a row has two arcs if weights are spread evenly
@@ -87,9 +88,9 @@ def make_plan(graph: Graph, long_paths: bool) -> ShortestPathPlan:
     """Make the plan for one of the two methods."""
     weights = graph.out.weights
     assert weights is not None
-    integer, some = weights.dtype.kind == "i", len(weights) > 0
-    fits = integer and (not some or int(weights.max()) <= np.iinfo(np.int32).max)
-    mean = float(weights.mean(dtype=np.float64)) if some else 1.0
+    integer, (heaviest, total) = weights.dtype.kind == "i", heaviest_and_sum(weights)
+    fits = integer and heaviest <= np.iinfo(np.int32).max
+    mean = total / len(weights) if len(weights) else 1.0
     mean_degree = max(1, graph.num_arcs) / max(1, int(cupy.count_nonzero(cupy.diff(graph.out.offsets))))
     sums = np.dtype(np.int32 if fits else np.int64 if integer else np.float64)
     chunks = max(chunks_of(graph.out.offsets), chunks_of(graph.into.offsets))

@@ -8,6 +8,7 @@ import numpy as np
 from kernels.distributed import Communicator, Shard
 from kernels.graph import Array
 from kernels.paths.degrees import are_long, degrees_of
+from kernels.paths.weights import heaviest_and_sum
 
 _LARGEST, _HEAVIEST = 2, 3  # places in `_summands_of`
 
@@ -49,7 +50,7 @@ def _summands_of(shard: Shard) -> Array:
     weights = shard.out.weights
     heaviest, sum_of_weights = 1.0, float(shard.out.offsets[-1])
     if weights is not None and len(weights):
-        heaviest, sum_of_weights = float(weights.max()), float(weights.sum(dtype=np.float64))
+        heaviest, sum_of_weights = heaviest_and_sum(weights)
     return np.array([*degrees_of(shard.out, shard.into), heaviest, sum_of_weights])
 
 

@@ -2,6 +2,7 @@
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,6 +122,22 @@ def test_where_arcs_lead_decides_the_method(monkeypatch: pytest.MonkeyPatch) -> 
         graph = graph_of(EdgeList("edges", tuple(map(tuple, edges.tolist())), directed=False))
         assert pieces.is_pulled(to_device(graph)) == pulled
         check(graph)
+
+
+def test_partials_take_memory_before_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a second call's are where the first one's were, also while its scores are kept."""
+    graph = to_device(graph_of(random_edges(17, 3000, 90_000, False, 2)))
+    parameters = checked(DAMPING, TOLERANCE)
+    first = cuda.in_tiles(graph, parameters)
+    sizes: list[int] = []
+
+    def noting(shape: Any, dtype: Any = float) -> Any:
+        sizes.append(int(np.prod(shape)) * np.dtype(dtype).itemsize)
+        return cupy.zeros(shape, dtype)
+
+    monkeypatch.setattr("kernels.pagerank.cuda.cupy.empty", noting)
+    assert cuda.in_tiles(graph, parameters).scores.tobytes() == first.scores.tobytes()
+    assert sizes == [4 * tiles.plan_of(graph).num_partials, 4 * graph.num_vertices, 8 * graph.num_vertices]
 
 
 def test_rows_without_arcs() -> None:

@@ -12,6 +12,7 @@ from benchmarks import generators
 from benchmarks.published import sssp as published
 from kernels.gpu.transfer import on_host, to_device
 from kernels.graph import UNREACHED, Graph, index_dtype
+from kernels.paths import weights as of_arcs
 from kernels.sssp import cuda, sssp
 from kernels.sssp.certificate import certify_sssp
 from kernels.sssp.cpu import search as search_on_cpu
@@ -217,3 +218,21 @@ def test_dijkstra_stops_at_the_target() -> None:
 def test_a_source_that_is_not_a_row_is_refused(row: int) -> None:
     with pytest.raises(IndexError):
         sssp(to_device(graph_of(EdgeList("path", ((0, 1, 2), (1, 2, 2))))), row)
+
+
+@pytest.mark.parametrize("piece", [1, 3, 10, 11])
+def test_weights_are_reduced_in_pieces(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 2^31 and more, CuPy would make one block reduce them all."""
+    lengths = []
+
+    class Noting(np.ndarray[Any, Any]):
+        def max(self, *args: Any, **options: Any) -> Any:
+            lengths.append(len(self))
+            return super().max(*args, **options)
+
+    monkeypatch.setattr(of_arcs, "_PIECE", piece)
+    for array in (np.arange(10, dtype=np.int32).view(Noting), cupy.arange(10, dtype=np.int32)):
+        assert of_arcs.heaviest_and_sum(array) == (9.0, 45.0)
+        assert of_arcs.heaviest_and_sum(array[:0]) == (0.0, 0.0)
+    assert sum(lengths) == 10
+    assert max(lengths) <= piece
