@@ -5,7 +5,7 @@ from functools import partial
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 
-from kernels.cpu.numba_internals import load_compiler
+from kernels.cpu.numba_internals import load_runtime
 from kernels.gpu.cupy_internals import prepare_compiler
 from kernels.gpu.devices import create_context, device_count, obstacle
 from pipeline.config.run import RunConfig
@@ -64,7 +64,7 @@ def hide_pandas() -> None:
 
 
 def load_kernels(backend: Backend) -> None:
-    """Import the compiler of kernels: CuPy, or Numba with all that it would import at the first call of a function."""
+    """Import the compiler of kernels: CuPy, or Numba with all that it needs to call functions that it has kept."""
     if backend == "gpu":
         from kernels.gpu.ahead.begin import begin as begin_to_compile  # with `multiprocessing`
 
@@ -73,4 +73,4 @@ def load_kernels(backend: Backend) -> None:
         import_module("cupyx")  # which `flatnonzero` and `searchsorted` import when they are first called
         prepare_compiler()
     else:
-        load_compiler()
+        load_runtime()

@@ -1,7 +1,9 @@
 """Numba's parts that are not documented: each test fails if Numba changes one."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -13,13 +15,19 @@ from kernels.cpu.cached import ByContent
 from kernels.cpu.compiled import njit
 from kernels.cpu.numba_internals import COUNTS_REFERENCES, set_first_locator
 
-OWN, NUMBAS = (
-    "from kernels.cpu.numba_internals import load_compiler; load_compiler()",
-    """
-from numba.core.registry import cpu_target
-cpu_target.typing_context.refresh(), cpu_target.target_context.refresh()
-""",
-)
+ROOT = Path(__file__).parents[3]
+FUNCTIONS = """
+import numpy as np
+from {package} import njit
+
+@njit(cache=True, nogil=True)
+def filled(length):
+    made = np.empty(length, np.int64)
+    made[:] = 7
+    return made
+
+assert filled(3).sum() == 21
+"""
 
 
 def test_numbas_classes_are_asked_after_ours(monkeypatch):
@@ -51,8 +59,20 @@ def test_a_function_that_counts_no_references_cannot_make_an_array():
         njit(**{COUNTS_REFERENCES: False})(made)(3)
 
 
-@pytest.mark.parametrize(("load", "imported"), [(OWN, False), (NUMBAS, True)])
-def test_only_numba_by_itself_imports_linear_algebra(load, imported):
-    asked = f"{load}\nimport sys; print('scipy.linalg' in sys.modules, 'numba.np.arraymath' in sys.modules)"
-    ended = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
-    assert ended.stdout.split() == [str(imported), "True"]
+@pytest.mark.parametrize(("package", "imported"), [("kernels.cpu.compiled", False), ("numba", True)])
+def test_only_numba_by_itself_imports_linear_algebra_and_what_compiles_kept_functions(package, imported, tmp_path):
+    asked = "import sys; print('numba.np.arraymath' in sys.modules, 'scipy.linalg' in sys.modules)"
+    (tmp_path / "some.py").write_text(FUNCTIONS.format(package=package))
+    environment = os.environ | {
+        "NUMBA_CACHE_DIR": str(tmp_path / "kept"),
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
+    }
+
+    def modules(*lines):
+        command = [sys.executable, "-c", "\n".join(["import some", *lines, asked])]
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.split()
+
+    assert modules() == ["True", str(imported)]  # compiled
+    assert modules() == [str(imported), str(imported)]  # kept
+    others = "from kernels.cpu.compiled import njit", "assert njit(cache=False)(lambda value: np.sqrt(value))(4) == 2"
+    assert modules("import numpy as np", *others) == ["True", str(imported)]
