@@ -13,11 +13,12 @@ from kernels.cpu.compiled import Compiled, njit
 from tests.project.test_layout import ROOT, files
 
 HEAVY = {"numba", "scipy", "cupy", "matplotlib", "PIL", "pandas", "dask", "distributed", "prefect", "jinja2", "rich"}
-# What a run that changes nothing need not import, either.
+# What a run that changes nothing need not import, either. `platform` would start a process to ask for the processor.
 LATER = {
-    "fsspec", "asyncio", "pyarrow.compute", "pyarrow.dataset", "kernels.hierarchy", "kernels.layout.building", "kernels.trees",
-    "pipeline.cluster.whole_graph", "pipeline.ingest.edges", "pipeline.ingest.formats", "pipeline.inspection.estimate",
-    "pipeline.report.page", "pipeline.steps.places.files", "pipeline.steps.products.sweeping", "pipeline.tables.answer_table",
+    "fsspec", "subprocess", "asyncio", "pyarrow.compute", "pyarrow.dataset", "kernels.hierarchy", "kernels.layout.building",
+    "kernels.trees", "pipeline.cluster.whole_graph", "pipeline.ingest.edges", "pipeline.ingest.formats",
+    "pipeline.inspection.estimate", "pipeline.report.page", "pipeline.steps.places.files", "pipeline.steps.products.sweeping",
+    "pipeline.tables.answer_table",
 }  # fmt: skip
 MOST_MODULES = 210  # of kernels/ and pipeline/ that such a run imports; each takes a millisecond
 
