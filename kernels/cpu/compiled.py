@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
 
-from kernels.cpu.numba_internals import COUNTS_REFERENCES, loaded_first, set_first_locator
+from kernels.cpu.numba_internals import COUNTS_REFERENCES, import_numba, loaded_first, set_first_locator
 from kernels.spans import SHORTEST, span
 
 _LOCK = Lock()
@@ -59,7 +59,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 def _numba() -> Any:
     """Import Numba; where a compiled function calls another one, it finds Numba's object."""
-    import numba
+    numba = import_numba()
     from numba.extending import typeof_impl
 
     if Compiled not in typeof_impl.registry:

@@ -5,7 +5,13 @@
 
 import sys
 from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+from kernels.hidden import hidden
+
+SETTINGS = ".numba_config.yaml"  # the name is documented
 
 # The option of `njit` that says whether a function counts references to its arrays. Numba compiles functions of its own without.
 # A Numba without the option refuses it when the first function is compiled, with a KeyError.
@@ -25,8 +31,15 @@ def set_first_locator(locator: str) -> None:
         config.CACHE_LOCATOR_CLASSES = ",".join([locator, *(own.__name__ for own in CacheImpl._locator_classes)])
 
 
+def import_numba() -> Any:
+    """Import Numba, which would import SciPy to compare its version, and PyYAML to read settings from a file in this folder."""
+    with hidden("scipy", *(() if Path(SETTINGS).exists() else ("yaml",))):
+        return import_module("numba")
+
+
 def load_runtime() -> None:
     """Import all that Numba needs to call the functions that it has kept."""
+    import_numba()
     from numba.core.registry import cpu_target
     from numba.core.runtime import rtsys
 

@@ -1,13 +1,12 @@
 """Slow initialisation that a command begins before it imports the rest, or avoids."""
 
-import sys
 from functools import partial
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 
 from kernels.cpu.numba_internals import load_runtime
 from kernels.gpu.cupy_internals import prepare_compiler
 from kernels.gpu.devices import create_context, device_count, obstacle
+from kernels.hidden import hidden
 from pipeline.config.run import RunConfig
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.interpreter import share_environment
@@ -41,26 +40,13 @@ def _begin(most: int) -> None:
             beside(partial(create_context, device))
 
 
-class _NoPandas(MetaPathFinder):
-    """An import finder that hides pandas."""
-
-    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
-        """Refuse one name."""
-        if fullname == "pandas":
-            raise ModuleNotFoundError("graphmill does not use pandas", name=fullname)
-
-
 def hide_pandas() -> None:
     """Let Arrow look for pandas now, without success: with the first value it would import it, for up to half a second."""
     import pyarrow
 
     share_environment()
-    finder = _NoPandas()
-    sys.meta_path.insert(0, finder)
-    try:
+    with hidden("pandas"):
         pyarrow.scalar(0)
-    finally:
-        sys.meta_path.remove(finder)
 
 
 def load_kernels(backend: Backend) -> None:
