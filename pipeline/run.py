@@ -6,7 +6,6 @@ What only some runs need is imported where they need it: the imports of a small 
 import logging
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 
 from kernels.gpu.devices import obstacle
 from pipeline.cluster.lazy_cluster import RunCluster, cluster_of
@@ -80,7 +79,9 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
             work, backend, cluster, held, snap=config.snap, places=config.places, zones=config.zones, checking=checking
         )
         if runtime.in_this_process and not (work / "edges").exists():
-            beside(partial(_prepare, cluster, backend))  # something will be made, so this need not wait until the source is digested
+            beside(
+                partial(_prepare, cluster, backend)
+            )  # something will be made, so this need not wait until the source is digested
         require_files(config)
         given = read(config, runtime, steps, partial(cluster.prepare, backend), target)
         if config.files_of_pairs:
@@ -109,9 +110,9 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
 
 
 def _prepare(cluster: RunCluster, backend: Backend) -> None:
-    """Load what computes: on a CPU after what reads, so that a core reads while another loads; one thread at a time can import."""
+    """Load what computes, on a CPU after what reads: one thread at a time can import, and then a core reads meanwhile."""
     if backend == "cpu":
-        import_module("pipeline.ingest.edges")
+        import pipeline.ingest.edges  # noqa: F401
     cluster.prepare(backend)
 
 

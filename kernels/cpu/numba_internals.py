@@ -5,7 +5,6 @@
 
 import sys
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,9 @@ def set_first_locator(locator: str) -> None:
 def import_numba() -> Any:
     """Import Numba, which would import SciPy to compare its version, and PyYAML to read settings from a file in this folder."""
     with hidden("scipy", *(() if Path(SETTINGS).exists() else ("yaml",))):
-        return import_module("numba")
+        import numba
+
+    return numba
 
 
 def load_runtime() -> None:

@@ -13,7 +13,7 @@ from numba.core.errors import NumbaError
 
 from kernels.cpu.cached import ByContent
 from kernels.cpu.compiled import njit
-from kernels.cpu.numba_internals import COUNTS_REFERENCES, set_first_locator
+from kernels.cpu.numba_internals import COUNTS_REFERENCES, SETTINGS, set_first_locator
 
 ROOT = Path(__file__).parents[3]
 FUNCTIONS = """
@@ -76,3 +76,18 @@ def test_only_numba_by_itself_imports_linear_algebra_and_what_compiles_kept_func
     assert modules() == [str(imported), str(imported)]  # kept
     others = "from kernels.cpu.compiled import njit", "assert njit(cache=False)(lambda value: np.sqrt(value))(4) == 2"
     assert modules("import numpy as np", *others) == ["True", str(imported)]
+
+
+@pytest.mark.parametrize("settings", [False, True])
+def test_numba_imports_neither_scipy_nor_yaml_without_settings(settings, tmp_path):
+    if settings:
+        (tmp_path / SETTINGS).write_text("color_scheme: no_color\n")
+    asked = (
+        "from kernels.cpu.numba_internals import import_numba; numba = import_numba(); "
+        "import sys; print('scipy' in sys.modules, 'yaml' in sys.modules, numba.config.COLOR_SCHEME)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        [sys.executable, "-c", asked], capture_output=True, text=True, check=True, cwd=tmp_path, env=environment
+    )
+    assert ended.stdout.split() == ["False", str(settings), "no_color"]
