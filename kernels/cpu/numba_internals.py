@@ -4,11 +4,13 @@
 """
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from importlib.abc import MetaPathFinder
 from pathlib import Path
+from threading import get_ident
 from typing import Any
-
-from kernels.hidden import hidden
 
 SETTINGS = ".numba_config.yaml"  # the name is documented
 
@@ -28,6 +30,29 @@ def set_first_locator(locator: str) -> None:
 
     if not config.CACHE_LOCATOR_CLASSES:
         config.CACHE_LOCATOR_CLASSES = ",".join([locator, *(own.__name__ for own in CacheImpl._locator_classes)])
+
+
+class _Hidden(MetaPathFinder):
+    """An import finder that hides packages from one thread."""
+
+    def __init__(self, packages: tuple[str, ...]) -> None:
+        self._packages, self._thread = packages, get_ident()
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        """Refuse the packages."""
+        if fullname in self._packages and get_ident() == self._thread:
+            raise ModuleNotFoundError(f"graphmill does not need {fullname} here", name=fullname)
+
+
+@contextmanager
+def hidden(*packages: str) -> Iterator[None]:
+    """In the block, this thread cannot import these packages, unless they are imported already; other threads can."""
+    finder = _Hidden(packages)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
 
 
 def import_numba() -> Any:
@@ -81,8 +106,8 @@ def _environment(module: str, constants: list[Any], name: str) -> Any:
     """What a kept function needs of the module in which it was written; the module itself is not imported."""
     from numba.core.environment import Environment, lookup_environment
 
-    if found := lookup_environment(name):
-        return found
+    if known := lookup_environment(name):
+        return known
     made = Environment(vars(sys.modules[module]) if module in sys.modules else {"__name__": module})
     made.consts[:], made.env_name = constants, name
     Environment._memo[name] = made

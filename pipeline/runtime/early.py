@@ -3,10 +3,9 @@
 from functools import partial
 from importlib import import_module
 
-from kernels.cpu.numba_internals import load_runtime
+from kernels.cpu.numba_internals import hidden, load_runtime
 from kernels.gpu.cupy_internals import prepare_compiler
 from kernels.gpu.devices import create_context, device_count, obstacle
-from kernels.hidden import hidden
 from pipeline.config.run import RunConfig
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.interpreter import share_environment
