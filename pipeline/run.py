@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from kernels.gpu.devices import obstacle
-from pipeline.cluster.lazy_cluster import cluster_of
+from pipeline.cluster.lazy_cluster import RunCluster, cluster_of
 from pipeline.config.run import RunConfig
 from pipeline.errors import Damaged
 from pipeline.ingest.again import steadily
@@ -81,7 +81,9 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
             work, backend, cluster, held, snap=config.snap, places=config.places, zones=config.zones, checking=checking
         )
         if runtime.in_this_process and not (work / "edges").exists():
-            cluster.prepare(backend)  # something will be made, so this need not wait until the source is digested
+            beside(
+                partial(_prepare, cluster, backend)
+            )  # something will be made, so this need not wait until the source is digested
         require_files(config)
         given = read(config, runtime, steps, partial(cluster.prepare, backend), target)
         on_gpu, runtime = runtime, runtime.without_pinned(given.graph)
@@ -108,6 +110,13 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         for background in (flushed, *checking):
             background.result()
         return _publish(config, results, target, backend, steps)
+
+
+def _prepare(cluster: RunCluster, backend: Backend) -> None:
+    """Load what computes, on a CPU after what reads: one thread at a time can import, and then a core reads meanwhile."""
+    if backend == "cpu":
+        import pipeline.ingest.edges  # noqa: F401
+    cluster.prepare(backend)
 
 
 def _with_seeds(config: RunConfig, given: Input, runtime: Runtime) -> RunConfig:

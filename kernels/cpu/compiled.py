@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
 
-from kernels.cpu.numba_internals import COUNTS_REFERENCES, set_first_locator
+from kernels.cpu.numba_internals import COUNTS_REFERENCES, import_numba, loaded_first, set_first_locator
 from kernels.spans import SHORTEST, span
 
 _LOCK = Lock()
@@ -43,7 +43,7 @@ class Compiled:
         """Numba's object, which compiles the function for the types of its arguments, or loads it from the cache."""
         with _LOCK:
             if self._dispatcher is None:
-                self._dispatcher = _numba().njit(**self.options)(self.py_func)
+                self._dispatcher = loaded_first(_numba().njit(**self.options)(self.py_func))
         return self._dispatcher
 
     @property
@@ -59,7 +59,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 def _numba() -> Any:
     """Import Numba; where a compiled function calls another one, it finds Numba's object."""
-    import numba
+    numba = import_numba()
     from numba.extending import typeof_impl
 
     if Compiled not in typeof_impl.registry:

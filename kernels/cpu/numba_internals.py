@@ -3,6 +3,17 @@
 `tests/cpu/compiled/test_numba_internals.py` fails if Numba changes any of it.
 """
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+from threading import get_ident
+from typing import Any
+
+SETTINGS = ".numba_config.yaml"  # the name is documented
+
 # The option of `njit` that says whether a function counts references to its arrays. Numba compiles functions of its own without.
 # A Numba without the option refuses it when the first function is compiled, with a KeyError.
 COUNTS_REFERENCES = "_nrt"
@@ -21,26 +32,105 @@ def set_first_locator(locator: str) -> None:
         config.CACHE_LOCATOR_CLASSES = ",".join([locator, *(own.__name__ for own in CacheImpl._locator_classes)])
 
 
-def load_compiler() -> None:
-    """Import all that Numba would import at the first call of a compiled function, without SciPy's linear algebra.
+class _Hidden(MetaPathFinder):
+    """An import finder that hides packages from one thread."""
+
+    def __init__(self, packages: tuple[str, ...]) -> None:
+        self._packages, self._thread = packages, get_ident()
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        """Refuse the packages."""
+        if fullname in self._packages and get_ident() == self._thread:
+            raise ModuleNotFoundError(f"graphmill does not need {fullname} here", name=fullname)
+
+
+@contextmanager
+def hidden(*packages: str) -> Iterator[None]:
+    """In the block, this thread cannot import these packages, unless they are imported already; other threads can."""
+    finder = _Hidden(packages)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+def import_numba() -> Any:
+    """Import Numba, which would import SciPy to compare its version, and PyYAML to read settings from a file in this folder."""
+    with hidden("scipy", *(() if Path(SETTINGS).exists() else ("yaml",))):
+        import numba
+
+    return numba
+
+
+def load_runtime() -> None:
+    """Import all that Numba needs to call the functions that it has kept."""
+    import_numba()
+    from numba.core.registry import cpu_target
+    from numba.core.runtime import rtsys
+
+    # The context is made before the lock is taken: a thread that declares a function makes it under a lock of Python, then takes
+    # this one.
+    rtsys.initialize(cpu_target.target_context)
+
+
+def loaded_first(dispatcher: Any) -> Any:
+    """`dispatcher`, which imports what compiles a function only if Numba has not kept it for the types of its arguments.
+
+    Before it looks for a kept function, Numba by itself loads the implementations of all that it can compile; and with a kept
+    function the modules of those that it uses, whose names only Python's interpreter would look up. Together this takes a seventh
+    of a second. Without the replaced names this raises AttributeError; if Numba does not call them, it loads what it did.
+    """
+    from numba.core import environment
+    from numba.core.runtime import rtsys
+
+    kept_in = dispatcher._cache
+    look_up = getattr(kept_in, "_load_overload", None)  # what keeps nothing has none
+
+    def load_overload(signature: Any, context: Any) -> Any:
+        rtsys.initialize(context)
+        rebuild, environment._rebuild_env = environment._rebuild_env, _environment
+        try:
+            kept = look_up(signature, context) if look_up else None
+        finally:
+            environment._rebuild_env = rebuild
+        if kept is None:
+            _load_compiler()
+        return kept
+
+    kept_in.load_overload = load_overload
+    return dispatcher
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Any:
+    """What a kept function needs of the module in which it was written; the module itself is not imported."""
+    from numba.core.environment import Environment, lookup_environment
+
+    if known := lookup_environment(name):
+        return known
+    made = Environment(vars(sys.modules[module]) if module in sys.modules else {"__name__": module})
+    made.consts[:], made.env_name = constants, name
+    Environment._memo[name] = made
+    return made
+
+
+@cache
+def _load_compiler() -> None:
+    """Import all that Numba would import to compile a function, without SciPy's linear algebra.
 
     Numba looks for it to implement NumPy's. The import takes a fifth of a second, and no kernel uses it; functions that need it,
     other than `cov` and `corrcoef`, still look for it when they are compiled. Without the replaced name this raises
-    AttributeError; if Numba does not call it any more, SciPy is imported.
+    AttributeError; if Numba does not call it any more, SciPy is imported. Called under Numba's lock of the compiler.
     """
-    from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import cpu_target
     from numba.np import linalg
 
-    # Made before the lock is taken: a thread that declares a function makes them under a lock of Python, then takes this one.
-    contexts = cpu_target.typing_context, cpu_target.target_context
-    with global_compiler_lock:
-        require, linalg.ensure_blas = linalg.ensure_blas, _no_blas
-        try:
-            for context in contexts:
-                context.refresh()
-        finally:
-            linalg.ensure_blas = require
+    require, linalg.ensure_blas = linalg.ensure_blas, _no_blas
+    try:
+        for context in (cpu_target.typing_context, cpu_target.target_context):
+            context.refresh()
+    finally:
+        linalg.ensure_blas = require
 
 
 def _no_blas() -> None:

@@ -36,7 +36,7 @@ def _processor() -> str:
     except OSError:
         lines = []
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())
+    return next(names, "") or platform.processor() or platform.machine()
 
 
 def _memory() -> int | None:

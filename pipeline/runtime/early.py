@@ -1,11 +1,9 @@
 """Slow initialisation that a command begins before it imports the rest, or avoids."""
 
-import sys
 from functools import partial
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 
-from kernels.cpu.numba_internals import load_compiler
+from kernels.cpu.numba_internals import hidden, load_runtime
 from kernels.gpu.cupy_internals import prepare_compiler
 from kernels.gpu.devices import create_context, device_count, obstacle
 from pipeline.config.run import RunConfig
@@ -41,30 +39,17 @@ def _begin(most: int) -> None:
             beside(partial(create_context, device))
 
 
-class _NoPandas(MetaPathFinder):
-    """An import finder that hides pandas."""
-
-    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
-        """Refuse one name."""
-        if fullname == "pandas":
-            raise ModuleNotFoundError("graphmill does not use pandas", name=fullname)
-
-
 def hide_pandas() -> None:
     """Let Arrow look for pandas now, without success: with the first value it would import it, for up to half a second."""
     import pyarrow
 
     share_environment()
-    finder = _NoPandas()
-    sys.meta_path.insert(0, finder)
-    try:
+    with hidden("pandas"):
         pyarrow.scalar(0)
-    finally:
-        sys.meta_path.remove(finder)
 
 
 def load_kernels(backend: Backend) -> None:
-    """Import the compiler of kernels: CuPy, or Numba with all that it would import at the first call of a function."""
+    """Import the compiler of kernels: CuPy, or Numba with all that it needs to call functions that it has kept."""
     if backend == "gpu":
         from kernels.gpu.ahead.begin import begin as begin_to_compile  # with `multiprocessing`
 
@@ -73,4 +58,4 @@ def load_kernels(backend: Backend) -> None:
         import_module("cupyx")  # which `flatnonzero` and `searchsorted` import when they are first called
         prepare_compiler()
     else:
-        load_compiler()
+        load_runtime()

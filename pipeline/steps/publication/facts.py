@@ -117,7 +117,7 @@ def _processor() -> str:
     except OSError:
         lines = []
     models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(models, platform.processor() or "unknown")
+    return next(models, "") or platform.processor() or "unknown"  # which starts a process to ask
 
 
 def files_read(edges: Folder) -> list[SourceFacts]:

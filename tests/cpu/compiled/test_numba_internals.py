@@ -1,7 +1,11 @@
 """Numba's parts that are not documented: each test fails if Numba changes one."""
 
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -11,15 +15,21 @@ from numba.core.errors import NumbaError
 
 from kernels.cpu.cached import ByContent
 from kernels.cpu.compiled import njit
-from kernels.cpu.numba_internals import COUNTS_REFERENCES, set_first_locator
+from kernels.cpu.numba_internals import COUNTS_REFERENCES, SETTINGS, hidden, set_first_locator
 
-OWN, NUMBAS = (
-    "from kernels.cpu.numba_internals import load_compiler; load_compiler()",
-    """
-from numba.core.registry import cpu_target
-cpu_target.typing_context.refresh(), cpu_target.target_context.refresh()
-""",
-)
+ROOT = Path(__file__).parents[3]
+FUNCTIONS = """
+import numpy as np
+from {package} import njit
+
+@njit(cache=True, nogil=True)
+def filled(length):
+    made = np.empty(length, np.int64)
+    made[:] = 7
+    return made
+
+assert filled(3).sum() == 21
+"""
 
 
 def test_numbas_classes_are_asked_after_ours(monkeypatch):
@@ -51,8 +61,46 @@ def test_a_function_that_counts_no_references_cannot_make_an_array():
         njit(**{COUNTS_REFERENCES: False})(made)(3)
 
 
-@pytest.mark.parametrize(("load", "imported"), [(OWN, False), (NUMBAS, True)])
-def test_only_numba_by_itself_imports_linear_algebra(load, imported):
-    asked = f"{load}\nimport sys; print('scipy.linalg' in sys.modules, 'numba.np.arraymath' in sys.modules)"
-    ended = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
-    assert ended.stdout.split() == [str(imported), "True"]
+@pytest.mark.parametrize(("package", "imported"), [("kernels.cpu.compiled", False), ("numba", True)])
+def test_only_numba_by_itself_imports_linear_algebra_and_what_compiles_kept_functions(package, imported, tmp_path):
+    asked = "import sys; print('numba.np.arraymath' in sys.modules, 'scipy.linalg' in sys.modules)"
+    (tmp_path / "some.py").write_text(FUNCTIONS.format(package=package))
+    environment = os.environ | {
+        "NUMBA_CACHE_DIR": str(tmp_path / "kept"),
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
+    }
+
+    def modules(*lines):
+        command = [sys.executable, "-c", "\n".join(["import some", *lines, asked])]
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.split()
+
+    assert modules() == ["True", str(imported)]  # compiled
+    assert modules() == [str(imported), str(imported)]  # kept
+    others = "from kernels.cpu.compiled import njit", "assert njit(cache=False)(lambda value: np.sqrt(value))(4) == 2"
+    assert modules("import numpy as np", *others) == ["True", str(imported)]
+
+
+@pytest.mark.parametrize("settings", [False, True])
+def test_numba_imports_neither_scipy_nor_yaml_without_settings(settings, tmp_path):
+    if settings:
+        (tmp_path / SETTINGS).write_text("color_scheme: no_color\n")
+    asked = (
+        "from kernels.cpu.numba_internals import import_numba; numba = import_numba(); "
+        "import sys; print('scipy' in sys.modules, 'yaml' in sys.modules, numba.config.COLOR_SCHEME)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        [sys.executable, "-c", asked], capture_output=True, text=True, check=True, cwd=tmp_path, env=environment
+    )
+    assert ended.stdout.split() == ["False", str(settings), "no_color"]
+
+
+def test_a_package_is_hidden_from_this_thread_only(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("unseen", "seen"):
+        (tmp_path / f"{name}.py").touch()
+    with ThreadPoolExecutor(1) as pool, hidden("unseen", "seen"):
+        with pytest.raises(ModuleNotFoundError, match="unseen"):
+            import_module("unseen")
+        assert pool.submit(import_module, "seen").result() is import_module("seen")
+    assert import_module("unseen") is sys.modules["unseen"]
