@@ -147,6 +147,8 @@ def _zones(zone: str, config: RunConfig) -> tuple[int | None, str]:
 
 def _vertices(key: str, file: str, edges: Folder, graph: Folder, runtime: Runtime) -> InputFile:
     if placed := placed_in(file, edges, graph, runtime):
+        if placed.zones:
+            return InputFile(key, file, len(placed.places), "zones, for each of which the vertex nearest to its centre stands")
         return InputFile(key, file, len(placed.places), _how_placed(placed))
     how = "one vertex in each row" if _format(file, "") == "parquet" else "one vertex on each line"
     return InputFile(key, file, count_vertices(file), how)

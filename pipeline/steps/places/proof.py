@@ -17,6 +17,7 @@ RULES = (
     "no vertex that may stand for it is nearer to a place of a sample",
     "the table, read back, has the rows that were written",
 )
+CENTRAL = "no vertex of a zone that may stand for it is nearer to the zone's centre than the one that does"
 _COMPARED, _MOST = 2**22, 100  # distances that are computed for the sample, and places in it
 _DECIMALS = 0.02  # metres that a vertex at a foot, which has seven decimals of a degree, is from it at most
 _TOLERANCE, _RELATIVE = 1e-5, 1e-8  # metres, and of a distance: the formula is less exact on the other side of the globe
