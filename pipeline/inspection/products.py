@@ -87,8 +87,9 @@ def searches_of(config: RunConfig, stage: Algorithm, num_vertices: int, num_arcs
     table = config.of_stages[stage.name]
     given = [*table.vertex_lists.values()], [rows_of_file(file, config.places) for file in table.vertex_files.values()]
     if any(given) and not stage.may_have_seeds:
-        return sum(map(len, given[0])) + sum(given[1])
-    return int(stage.resolve("searches")(num_vertices, num_arcs, **table.model_dump())) * answers_of(config, stage.name)
+        return sum(map(len, given[0])) + min(sum(given[1]), num_vertices)
+    answers = min(answers_of(config, stage.name), num_vertices)
+    return int(stage.resolve("searches")(num_vertices, num_arcs, **table.model_dump())) * answers
 
 
 def sources_of(config: RunConfig) -> int:

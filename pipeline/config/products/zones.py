@@ -45,7 +45,6 @@ ZoneName = Annotated[str, Field(min_length=1), AfterValidator(_known)]  # a colu
 VertexFile = Annotated[File, AfterValidator(_known)]  # of vertices, places or zones; or `h3:8`
 
 
-
 class ZonesConfig(Model):
     """The files of zones that a run or a command names: polygons, each with an id."""
 

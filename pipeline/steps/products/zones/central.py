@@ -67,9 +67,7 @@ def _of_area(shapes: Shapes, name: Any) -> Array:
 
     area = shapes.areas[pc.index(shapes.ids, pa.scalar(name, shapes.ids.type)).as_py()]
     west, _, east, _ = shapely.bounds(area)
-    shape = shape_of(shapely.to_wkb(area))
-    if east - west >= _TURN / 2:
-        parts = shape["coordinates"] if shape["type"] == "MultiPolygon" else [shape["coordinates"]]
-        shifted = [[[[x + _TURN * (x < 0), y] for x, y in ring] for ring in part] for part in parts]
-        shape = {"type": "MultiPolygon", "coordinates": shifted}
-    return np.array(centroid(shape, degrees=False))
+    turn = _TURN if east - west >= _TURN / 2 else 0.0
+    parts = (shape_of(shapely.to_wkb(part))["coordinates"] for part in shapely.get_parts(area))
+    polygons = [[[[x + turn * (x < 0), y] for x, y in ring] for ring in part] for part in parts]
+    return np.array(centroid({"type": "MultiPolygon", "coordinates": polygons}, degrees=False))
