@@ -1,4 +1,4 @@
-"""Tiles of streets as GDAL's drivers read them, which decode PMTiles and vector tiles by code of their own, beside table `arcs`."""
+"""Tiles of streets beside table `arcs`, as GDAL reads them, whose drivers decode PMTiles and vector tiles by code of their own."""
 
 import math
 import random
