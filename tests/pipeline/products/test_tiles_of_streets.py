@@ -1,4 +1,4 @@
-"""Tiles of streets beside table `arcs`, as GDAL reads them, whose drivers decode PMTiles and vector tiles by code of their own."""
+"""Tiles of streets beside table `arcs`, as GDAL reads them, which decodes PMTiles and vector tiles by its own code."""
 
 import math
 import random
