@@ -14,7 +14,7 @@ from pipeline.config.cluster import ClusterConfig
 from pipeline.config.effects import idle_keys, require_effect, require_effect_of_cluster
 from pipeline.config.model import Model, url_of
 from pipeline.config.products.places import is_table
-from pipeline.config.products.zones import is_zone_file, names_cells
+from pipeline.config.products.zones import H3, is_zone_file, names_cells
 from pipeline.config.run import RunConfig
 from pipeline.config.sources import read_sources
 from pipeline.config.tables import keys_of_files
@@ -156,7 +156,7 @@ def anchored(table: dict[str, Any], folder: Path, paths: Sequence[str] = PATHS) 
     """Resolve the relative paths of a table against the folder of its file; a URL stays as it is."""
 
     def resolved(value: Any) -> Any:
-        is_path = isinstance(value, str) and "://" not in value and not names_cells(value)
+        is_path = isinstance(value, str) and "://" not in value and not value.lower().startswith(H3)
         return os.path.normpath(folder / value) if is_path else value
 
     given = {key: table[key] for key in paths if key in table}

@@ -18,7 +18,8 @@ from pipeline.redaction import redacted
 from pipeline.report.wording import counted, read_as
 from pipeline.steps.pairs import ENDS
 from pipeline.steps.pairs.placed import AXES, has_coordinates
-from pipeline.steps.places.files import Placed, placed_in
+from pipeline.steps.places.files import placed_in
+from pipeline.steps.places.placed import Placed
 from pipeline.steps.products.attributes import of_rows
 from pipeline.steps.products.vertices import count_vertices
 from pipeline.steps.runtime import Runtime

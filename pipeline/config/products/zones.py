@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from pipeline.config.model import CrsName, File, Model
 
-_H3 = "h3:"
+H3 = "h3:"  # begins the name of cells
 _CELLS = re.compile(r"h3:(0|[1-9]\d*)")
 _FINEST = 15  # resolution of H3
 _SUFFIXES = (".geojson", ".json", ".parquet", ".geoparquet")
@@ -21,7 +21,7 @@ def resolution_of(zone: str) -> int | None:
 
 def names_cells(value: object) -> bool:
     """Whether a text names cells of H3, perhaps of no resolution that there is, and no file."""
-    return isinstance(value, str) and value.lower().startswith(_H3)
+    return isinstance(value, str) and value.lower().startswith(H3)
 
 
 def is_zone_file(zone: object) -> bool:

@@ -1,8 +1,5 @@
 """Files of places, each place with the vertex that stands for it."""
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 import pyarrow as pa
 
@@ -19,6 +16,7 @@ from pipeline.ingest.source import locate
 from pipeline.ingest.zones.detect import names_zones
 from pipeline.steps.places import Ground, ground_of, text_of
 from pipeline.steps.places.columns import PlaceColumns
+from pipeline.steps.places.placed import Placed
 from pipeline.steps.runtime import Runtime
 from pipeline.store.manifest import Folder
 from pipeline.store.names import UNKNOWN, open_names
@@ -26,30 +24,6 @@ from pipeline.store.vertices import open_vertices
 from pipeline.tables.row_lookup import positions_in
 from pipeline.texts import id_of
 from pipeline.units import length
-
-
-@dataclass(frozen=True)
-class Placed:
-    """The places of a file.
-
-    Attributes:
-        places: As the file has them.
-        vertices: int64 [n]: the external id of the vertex that stands for each.
-        metres: float64 [n]: on the sphere to that vertex, NaN where the place or the vertex has no coordinates.
-        stated: bool [n]: whether the file states the vertex.
-        zones: Whether they are zones, see `pipeline.steps.places.zones`.
-    """
-
-    places: PlaceList
-    vertices: Array
-    metres: Array
-    stated: Array
-    zones: bool = False
-
-    @cached_property
-    def columns(self) -> PlaceColumns:
-        """The places as columns beside their vertices."""
-        return PlaceColumns.of(self.vertices, self.places.ids, self.places.names)
 
 
 def has_places(file: str, config: PlacesConfig) -> bool:

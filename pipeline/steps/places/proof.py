@@ -5,8 +5,8 @@ import numpy as np
 from kernels.graph import Array
 from pipeline.errors import ProofFailed
 from pipeline.steps.places import Ground, text_of
-from pipeline.steps.places.files import Placed
-from pipeline.steps.places.sphere import RADIUS
+from pipeline.steps.places.haversine import haversine
+from pipeline.steps.places.placed import Placed
 
 ON_STREETS = (
     "each place is within the limit of its vertex, by the haversine formula; the step that attached it proved that it is nearest",
@@ -52,11 +52,3 @@ def _what(placed: Placed, row: int) -> str:
 def _tolerance(metres: Array) -> Array:
     tolerance: Array = _TOLERANCE + _RELATIVE * metres
     return tolerance
-
-
-def haversine(one: Array, other: Array) -> Array:
-    """Metres on the sphere between places, degrees float64 [n, 2] each, float64 [n]."""
-    (west, south), (east, north) = np.radians(one).T, np.radians(other).T
-    squares = np.sin((north - south) / 2) ** 2 + np.cos(south) * np.cos(north) * np.sin((east - west) / 2) ** 2
-    metres: Array = 2 * RADIUS * np.arcsin(np.sqrt(np.minimum(squares, 1)))
-    return metres

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from pipeline.errors import BadInput, ProofFailed
 from pipeline.steps.places import Ground, ground_of
-from pipeline.steps.places.files import Placed, placed_in
+from pipeline.steps.places.files import placed_in
+from pipeline.steps.places.placed import Placed
 from pipeline.steps.places.proof import CENTRAL, ON_STREETS, RULES, require_nearest
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import CheckFacts

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from pipeline.errors import BadSource
 from pipeline.ingest.places import PlaceList
 from pipeline.ingest.places.columns import Roles
-from pipeline.steps.places.files import Placed
+from pipeline.steps.places.placed import Placed
 from pipeline.steps.products.zones import Zones, degrees_of
 from pipeline.steps.products.zones.centres import central_vertices
 from pipeline.steps.runtime import Runtime

@@ -112,7 +112,7 @@ def _connectors(lists: pa.Array, refusing: Refusing) -> tuple[Array, Array, pa.A
 
 
 @dataclass
-class _Said:
+class _Verdicts:
     """What rules say of segments.
 
     Attributes:
@@ -126,7 +126,7 @@ class _Said:
     left: Counter[str]
 
 
-def _said(rows: pa.Table, metres: Array, rules: RoadRules, refusing: Refusing) -> _Said:
+def _said(rows: pa.Table, metres: Array, rules: RoadRules, refusing: Refusing) -> _Verdicts:
     """What the rules say, asked in the order of rows, which numbers the streets."""
     names = [name for name in _RULED if name in rows.column_names]
     code = np.zeros(len(rows), np.int64)
@@ -140,7 +140,7 @@ def _said(rows: pa.Table, metres: Array, rules: RoadRules, refusing: Refusing) -
     ranged = np.flatnonzero(has_ranges[code]) if len(code) else code
     columns = [*names, "id", "connectors"]
     stated = iter(rows.select(columns).take(pa.array(ranged)).to_pylist())
-    said = _Said(np.full(len(rows), _RANGED), [], Counter())
+    said = _Verdicts(np.full(len(rows), _RANGED), [], Counter())
     of_code, counts = np.full(len(distinct), CLOSED), np.bincount(code, minlength=len(distinct)).tolist()
     plain = first[~has_ranges] if len(distinct) else first
     for row in np.sort(np.concatenate([plain, ranged])).tolist():
@@ -158,7 +158,7 @@ def _said(rows: pa.Table, metres: Array, rules: RoadRules, refusing: Refusing) -
     return said
 
 
-def _add_ranged(said: _Said, number: int, row: Row, metres: float, rules: RoadRules) -> None:
+def _add_ranged(said: _Verdicts, number: int, row: Row, metres: float, rules: RoadRules) -> None:
     """Add the cuts of a segment with rules for parts of it. Raises ValueError for what is no range."""
     cuts = _cuts(row, metres, rules)
     verdicts = [rules.verdict(row, (one[0] + other[0]) / 2) for one, other in pairwise(cuts)]

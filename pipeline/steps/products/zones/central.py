@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from kernels.graph import Array
 from pipeline.errors import ProofFailed
 from pipeline.ingest.places.shapes import centroid, shape_of
-from pipeline.steps.places.proof import haversine
+from pipeline.steps.places.haversine import haversine
 from pipeline.steps.products.zones.shapes import Shapes
 
 _TOLERANCE, _RELATIVE = 1e-5, 1e-8  # metres, and of a distance: haversines are less exact on the other side of the globe
