@@ -90,16 +90,20 @@ class ZoneOptions:
         zone_id: Column of the zones' ids. Default: id.
         zone_geometry: Column of polygons in a Parquet file. Default: GeoParquet's primary column, or geometry.
         zone_crs: Coordinate reference system of a Parquet file that states none, such as EPSG:2263.
+        zone_centre: Column of the nodes that weights vertices in the centres of zones that are sources or targets. Default: a
+            centre is the centroid of the area.
     """
 
     zone_id: str | None = None
     zone_geometry: str | None = None
     zone_crs: str | None = None
+    zone_centre: str | None = None
 
     @property
     def given(self) -> dict[str, Any]:
         """The table of the options that were given."""
-        return {"zones": _given({"id": self.zone_id, "geometry": self.zone_geometry, "crs": self.zone_crs})}
+        columns = {"id": self.zone_id, "geometry": self.zone_geometry, "crs": self.zone_crs, "centre": self.zone_centre}
+        return {"zones": _given(columns)}
 
 
 @Parameter(name="*")

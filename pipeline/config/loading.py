@@ -14,7 +14,7 @@ from pipeline.config.cluster import ClusterConfig
 from pipeline.config.effects import idle_keys, require_effect, require_effect_of_cluster
 from pipeline.config.model import Model, url_of
 from pipeline.config.products.places import is_table
-from pipeline.config.products.zones import is_zone_file
+from pipeline.config.products.zones import H3, is_zone_file, names_cells
 from pipeline.config.run import RunConfig
 from pipeline.config.sources import read_sources
 from pipeline.config.tables import keys_of_files
@@ -91,7 +91,7 @@ def run_config(origin: str, **content: Any) -> RunConfig:
             raise BadConfig(f"{origin}: sources: {sources} is a URL; it must be a file of this machine, or a list")
         places = content.get("places")
         named = [name for name in places.values() if isinstance(name, str)] if isinstance(places, dict) else ()
-        content["sources"] = sources if is_table(Path(sources), named) else read_sources(Path(sources))
+        content["sources"] = sources if names_cells(sources) or is_table(Path(sources), named) else read_sources(Path(sources))
     url, other = url_of(content.get("output")), url_of(content.get("publish_to"))
     if url and other and url != other:
         raise BadConfig(f"{origin}: publish_to: is {quoted(other)}, but output is a URL, too, {quoted(url)}; leave one out")
@@ -156,7 +156,8 @@ def anchored(table: dict[str, Any], folder: Path, paths: Sequence[str] = PATHS) 
     """Resolve the relative paths of a table against the folder of its file; a URL stays as it is."""
 
     def resolved(value: Any) -> Any:
-        return os.path.normpath(folder / value) if isinstance(value, str) and "://" not in value else value
+        is_path = isinstance(value, str) and "://" not in value and not value.lower().startswith(H3)
+        return os.path.normpath(folder / value) if is_path else value
 
     given = {key: table[key] for key in paths if key in table}
     given |= {"zone": table["zone"]} if "zone" in table and is_zone_file(table["zone"]) else {}

@@ -32,7 +32,7 @@ from pipeline.config.model import (
     without_secret,
 )
 from pipeline.config.products.places import PlacesConfig
-from pipeline.config.products.zones import ZonesConfig, is_zone_file
+from pipeline.config.products.zones import ZonesConfig, is_zone_file, names_cells
 from pipeline.config.stages import QueriesConfig
 from pipeline.config.tables import OF_PRODUCTS, OF_STAGES, with_tables
 from pipeline.errors import BadConfig
@@ -202,7 +202,7 @@ class RunConfig(_TaskWithTables):
 
     @property
     def files_of_vertices(self) -> list[str]:
-        """These files."""
+        """These files, and cells of H3."""
         return [*self.files_by_key.values()]
 
     @property
@@ -231,7 +231,8 @@ class RunConfig(_TaskWithTables):
     def files(self) -> list[str]:
         """Every file that a run reads, besides its configuration."""
         graph = self.graph
-        read = (*graph.entries, graph.coordinates, graph.nodes, *self.files_of_vertices, *self.files_of_pairs)
+        read = (*graph.entries, graph.coordinates, graph.nodes, *self.files_of_pairs)
+        read = (*read, *(file for file in self.files_of_vertices if not names_cells(file)))
         read = (*read, *self.zone_files.values())
         return [*filter(None, read), *(stage.file for stage in self.custom)]
 

@@ -95,7 +95,7 @@ def _estimate(config: RunConfig) -> Estimate:
     of_graph = [table for table in GRAPH_TABLES.values() if table.is_wanted(config, shape.arcs)]
     own = [CUSTOM + stage.name for stage in config.custom]
     before = _before(config, laid_out, shape.arcs, (*seconds, *own))
-    answers = {stage: answers_of(config, stage) for stage in config.stages}
+    answers = {stage: min(answers_of(config, stage), shape.vertices) for stage in config.stages}
     disk = shape.disk() + (sizes.edges * rates.EDGE if sizes.copied else 0)
     disk += sum(BY_NAME[stage].costs.stored * shape.vertices * count for stage, count in answers.items())
     disk += sum(table.costs.stored * shape.arcs for table in of_graph)

@@ -18,7 +18,8 @@ from pipeline.redaction import redacted
 from pipeline.report.wording import counted, read_as
 from pipeline.steps.pairs import ENDS
 from pipeline.steps.pairs.placed import AXES, has_coordinates
-from pipeline.steps.places.files import Placed, placed_in
+from pipeline.steps.places.files import placed_in
+from pipeline.steps.places.placed import Placed
 from pipeline.steps.products.attributes import of_rows
 from pipeline.steps.products.vertices import count_vertices
 from pipeline.steps.runtime import Runtime
@@ -147,6 +148,8 @@ def _zones(zone: str, config: RunConfig) -> tuple[int | None, str]:
 
 def _vertices(key: str, file: str, edges: Folder, graph: Folder, runtime: Runtime) -> InputFile:
     if placed := placed_in(file, edges, graph, runtime):
+        if placed.zones:
+            return InputFile(key, file, len(placed.places), "zones, for each of which the vertex nearest to its centre stands")
         return InputFile(key, file, len(placed.places), _how_placed(placed))
     how = "one vertex in each row" if _format(file, "") == "parquet" else "one vertex on each line"
     return InputFile(key, file, count_vertices(file), how)

@@ -6,7 +6,9 @@ import pyarrow.parquet as pq
 
 from kernels.algorithm import Algorithm
 from kernels.registry import BY_NAME
+from pipeline.config.model import LARGEST
 from pipeline.config.products.places import PlacesConfig
+from pipeline.config.products.zones import names_cells
 from pipeline.config.run import RunConfig
 from pipeline.ingest.formats.parquet import reading
 from pipeline.ingest.places import count_places
@@ -52,7 +54,9 @@ def are_swept(count: int, vertices: int, arcs: int) -> bool:
 
 
 def rows_of_file(file: str, places: PlacesConfig) -> int:
-    """Vertices, places or pairs of a file."""
+    """Vertices, places or pairs of a file; of cells of H3, which nobody has counted, as many as there may be."""
+    if names_cells(file):
+        return LARGEST
     return count_places(file, locate(file).require_local()) if has_places(file, places) else count_vertices(file)
 
 
@@ -83,8 +87,9 @@ def searches_of(config: RunConfig, stage: Algorithm, num_vertices: int, num_arcs
     table = config.of_stages[stage.name]
     given = [*table.vertex_lists.values()], [rows_of_file(file, config.places) for file in table.vertex_files.values()]
     if any(given) and not stage.may_have_seeds:
-        return sum(map(len, given[0])) + sum(given[1])
-    return int(stage.resolve("searches")(num_vertices, num_arcs, **table.model_dump())) * answers_of(config, stage.name)
+        return sum(map(len, given[0])) + min(sum(given[1]), num_vertices)
+    answers = min(answers_of(config, stage.name), num_vertices)
+    return int(stage.resolve("searches")(num_vertices, num_arcs, **table.model_dump())) * answers
 
 
 def sources_of(config: RunConfig) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kernels.algorithm import Costs, Rate
 from kernels.registry import BY_NAME
+from pipeline.config.products.zones import names_cells
 from pipeline.config.run import RunConfig
 from pipeline.inspection import rates
 from pipeline.inspection.products import (
@@ -62,7 +63,7 @@ class Work:
         costs = entry.costs if entry else Costs()
         one = rates.RATES[self.backend].get(step) or (costs.cpu if self.backend == "cpu" else costs.gpu)
         if stage and stage.has_sources:
-            count = sources_of(self.config)
+            count = min(sources_of(self.config), int(self.vertices * 1e6))
         elif stage and stage.has_pairs:
             count = sum(map(rows_of_pairs, self.config.of_stages[step].pair_files.values()))
         elif stage and stage.searches:
@@ -121,7 +122,7 @@ def seconds_of(work: Work, sizes: GraphSizes, merged: bool, trees: Mapping[str, 
     if named:
         seconds["edges"] += work.seconds(of["numbered"], *million)
     if config.places.attach == "streets":
-        places = sum(rows_of_file(file, config.places) for file in config.files_of_vertices)
+        places = sum(rows_of_file(file, config.places) for file in config.files_of_vertices if not names_cells(file))
         seconds[ATTACHED] = work.seconds(of[ATTACHED], places / 1e6, work.arcs)
     if merged:
         seconds[MERGED] = work.seconds(of[MERGED], *million)
@@ -149,7 +150,7 @@ def seconds_of(work: Work, sizes: GraphSizes, merged: bool, trees: Mapping[str, 
 def _besides(work: Work, named: bool) -> Iterator[tuple[str, float]]:
     """The steps that depend on files and keys of the configuration."""
     config, of = work.config, rates.RATES[work.backend]
-    places = [file for file in config.files_of_vertices if has_places(file, config.places)]
+    places = [file for file in config.files_of_vertices if not names_cells(file) and has_places(file, config.places)]
     if places:
         yield "places", work.seconds(of["places"], 0, sum(rows_of_file(file, config.places) for file in places) / 1e6)
     if config.queries:
@@ -157,7 +158,7 @@ def _besides(work: Work, named: bool) -> Iterator[tuple[str, float]]:
         yield "reached", work.seconds(of["reached"], 0, pairs)
         if config.queries.witness:
             yield "paths", work.seconds(of["paths"], 0, pairs)
-    rows = work.vertices * sum(answers_of(config, stage) for stage in config.stages)
+    rows = work.vertices * sum(min(answers_of(config, stage), work.vertices * 1e6) for stage in config.stages)
     if named and config.named:
         yield NAMED, len(config.stages) * work.seconds(of[NAMED], rows / len(config.stages), 0)
     if config.changes.tables:

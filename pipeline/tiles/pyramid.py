@@ -1,7 +1,9 @@
 """Tiles of all zooms: which shapes are in each, cut and rounded to its units."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -64,16 +66,12 @@ class Pyramid:
         sizes = _sizes(shapes)
         kept = np.flatnonzero(np.isnan(sizes) | (sizes >= _PIXEL) | last)
         by_tile: dict[tuple[int, int], list[tuple[int, Any]]] = {}
-        west, north, east, south = (shapely.bounds(shapes[kept]) / EXTENT).T
-        margin, most = _BUFFER / EXTENT, 2**zoom - 1
-        firsts = [np.clip(np.floor(least - margin), 0, most).astype(np.int64).tolist() for least in (west, north)]
-        lasts = [np.clip(np.floor(largest + margin), 0, most).astype(np.int64).tolist() for largest in (east, south)]
-        for row, left, top, right, bottom in zip(kept.tolist(), *firsts, *lasts, strict=True):
-            for x in range(left, right + 1):
-                for y in range(top, bottom + 1):
-                    shape = shapes[row] if (left, top) == (right, bottom) else _cut(shapes[row], x, y)
-                    if not shape.is_empty:
-                        by_tile.setdefault((x, y), []).append((row, shape))
+        for row, tiles in _tiles_near(shapes[kept], 2**zoom - 1):
+            whole = shapes[kept[row]]
+            for tile in tiles:
+                shape = whole if len(tiles) == 1 else _cut(whole, *tile)
+                if not shape.is_empty:
+                    by_tile.setdefault(tile, []).append((int(kept[row]), shape))
         return {tile: self._written(layer, tile, _largest(rows, sizes, last)) for tile, rows in by_tile.items()}
 
     @staticmethod
@@ -84,6 +82,25 @@ class Pyramid:
         corner = np.multiply(tile, EXTENT)
         local = shapely.transform(np.array([shape for _, shape in rows], object), lambda places: np.rint(places - corner))
         return [{"geometry": shape, "properties": layer.properties(row)} for (row, _), shape in zip(rows, local, strict=True)]
+
+
+def _tiles_near(shapes: Array, most: int) -> Iterator[tuple[int, Collection[tuple[int, int]]]]:
+    """The numbers of shapes, each with the tiles that the boxes of its parts meet, from 0 to `most` each way.
+
+    A shape on both sides of the 180th meridian has two parts, and is in no tile between them.
+    """
+    import shapely
+
+    parts, of = shapely.get_parts(shapes, return_index=True)
+    west, north, east, south = (shapely.bounds(parts) / EXTENT).T
+    margin = _BUFFER / EXTENT
+    firsts = [np.clip(np.floor(least - margin), 0, most).astype(np.int64).tolist() for least in (west, north)]
+    lasts = [np.clip(np.floor(largest + margin), 0, most).astype(np.int64).tolist() for largest in (east, south)]
+    for number, boxes in groupby(zip(of.tolist(), *firsts, *lasts, strict=True), itemgetter(0)):
+        yield number, {
+            (x, y): None
+            for _, left, top, right, bottom in boxes for x in range(left, right + 1) for y in range(top, bottom + 1)
+        }  # fmt: skip
 
 
 def _sizes(shapes: Array) -> Array:

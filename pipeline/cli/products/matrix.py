@@ -39,8 +39,9 @@ def matrix(
         graph: A run (`DIR/latest`, or its output folder `DIR`) whose stored graph is still there; a graph file; or the `.toml`
             file of a graph.
         out: Folder of the table. It is replaced as a whole, or kept if nothing has changed.
-        sources: File of the sources. Default: all vertices.
-        targets: File of the targets. Default: all vertices.
+        sources: File of the sources; or zones, a file of polygons or h3:8, each of which the vertex nearest to its centre stands
+            for. Default: all vertices.
+        targets: File or zones of the targets. Default: all vertices.
         cutoff: Largest distance. Pairs that are farther apart, or not connected, have no row. By default all pairs have a row,
             and the distance is null if they are not connected.
         proof: every (default): prove every shortest-path tree; sample: stop the search at the targets, which is several times as

@@ -10,6 +10,7 @@ from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.model import set_keys
+from pipeline.config.products.zones import is_zone_file, names_cells
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig
 
@@ -51,8 +52,12 @@ def idle_keys(config: RunConfig) -> Iterator[tuple[str, str]]:
         listed = {"attach"} if any(isinstance(one, str) for one in config.listed_sources) else set()
         for name in set_keys(config.places) - listed:
             yield f"places.{name}", "no file of places is named, such as facilities or sources; name one, or leave the key out"
-    if not config.zone_files:
-        for name in set_keys(config.zones):
+    ends = config.files_of_vertices
+    files, cells = any(map(is_zone_file, ends)), any(map(names_cells, ends))
+    for name in set_keys(config.zones):
+        if name == "centre" and not (files or cells):
+            yield f"zones.{name}", "no zones are sources or facilities; name some, such as h3:8, or leave the key out"
+        if name != "centre" and not (files or config.zone_files):
             yield f"zones.{name}", "no file of zones is named; name one by zone, or leave the key out"
     yield from _of_graph(config.graph)
     yield from _of_parallel(config.graph)

@@ -3,9 +3,9 @@
 from typing import ClassVar
 
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import Choice, File, LocalFolder, Metres, Model, Snap, SnapTo, Switch
+from pipeline.config.model import Choice, LocalFolder, Metres, Model, Snap, SnapTo, Switch
 from pipeline.config.products.places import PlacesConfig
-from pipeline.config.products.zones import ZonesConfig
+from pipeline.config.products.zones import VertexFile, ZonesConfig
 
 
 class GraphOptions(Model):
@@ -20,7 +20,7 @@ class ProductOptions(GraphOptions):
 
     VERTICES: ClassVar[tuple[str, ...]] = ("sources",)
     output: LocalFolder
-    sources: File | None = None
+    sources: VertexFile | None = None
     snap_limit: Metres = Snap.limit
     snap_to: SnapTo = Snap.to
     places: PlacesConfig = PlacesConfig()

@@ -4,11 +4,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from pipeline.config.model import File, Model
+from pipeline.config.model import Model
+from pipeline.config.products.zones import VertexFile
 
 
 class ClosenessConfig(Model):
     """Closeness and eccentricity: table `closeness`, exact over all vertices."""
 
     VERTICES: ClassVar[tuple[str, ...]] = ("sources",)
-    sources: File | None = Field(default=None, examples=["crossings.csv"])  # file of the vertices that have a row; none: all
+    sources: VertexFile | None = Field(default=None, examples=["crossings.csv"])  # of the vertices that have a row; none: all

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from pipeline.config.model import File, Finite, Length, Metres, Model, Switch, once, set_keys
-from pipeline.config.products.zones import ZoneName
+from pipeline.config.model import Finite, Length, Metres, Model, Switch, once, set_keys
+from pipeline.config.products.zones import VertexFile, ZoneName
 
 _SHORT = 1e-100  # of `least`: the powers of what is shorter are no floats
 _PARAMETERS = {"cumulative": (), "exponential": ("beta",), "gravity": ("alpha", "least")}  # of each decay
@@ -28,7 +28,7 @@ class IsochronesConfig(Model):
     thresholds: Annotated[tuple[Length, ...], AfterValidator(_ascending)] = Field(
         min_length=1, max_length=1000, examples=[[6000, 9000]]
     )
-    sources: File | None = Field(default=None, examples=["schools.csv"])  # file of vertices like `facilities`; none: all
+    sources: VertexFile | None = Field(default=None, examples=["schools.csv"])  # file of vertices like `facilities`; none: all
     # Columns of numbers in the graph's `nodes` to sum over the vertices within each threshold; a missing value counts as 0.
     sums: Annotated[tuple[str, ...], AfterValidator(once)] = Field(default=(), examples=[["people", "jobs"]])
     # By what sources are grouped, for table `isochrone_zones`, as in `[nearest]`.

@@ -4,16 +4,16 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from pipeline.config.model import File, Length
+from pipeline.config.model import Length
 from pipeline.config.products import ProductOptions
-from pipeline.config.products.zones import ZoneName
+from pipeline.config.products.zones import VertexFile, ZoneName
 
 
 class MatrixOptions(ProductOptions):
     """Options of the command `matrix`."""
 
     VERTICES: ClassVar[tuple[str, ...]] = ("sources", "targets")
-    targets: File | None = None
+    targets: VertexFile | None = None
     cutoff: Length | None = None
     proof: Literal["every", "sample"] = "every"  # which trees are proved
     zone: ZoneName | None = None  # by what sources and targets are grouped

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from pipeline.config.model import File, Model, Positive
-from pipeline.config.products.zones import ZoneName
+from pipeline.config.model import Model, Positive
+from pipeline.config.products.zones import VertexFile, ZoneName
 
 
 class NearestConfig(Model):
@@ -14,8 +14,9 @@ class NearestConfig(Model):
 
     VERTICES: ClassVar[tuple[str, ...]] = ("facilities",)
     COLUMNS: ClassVar[tuple[str, ...]] = ("zone", "zone_weight")
-    # File of the facilities: Parquet with one column of ids, or a text or CSV file with one vertex per line, as in `sources`.
-    facilities: File = Field(examples=["hospitals.csv"])
+    # File of the facilities: Parquet with one column of ids, or a text or CSV file with one vertex per line, as in `sources`;
+    # places; or zones, polygons or `h3:8`, each of which one vertex stands for.
+    facilities: VertexFile = Field(examples=["hospitals.csv"])
     count: Annotated[Positive, Field(le=1000)] = 1  # number of facilities for each vertex
     direction: Literal["to", "from"] = "to"  # whether paths lead to the facility or from it, which matters in directed graphs
     # By what vertices are grouped, for table `nearest_zones`: a column of `nodes`; a file of polygons, GeoParquet or GeoJSON; or

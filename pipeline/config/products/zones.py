@@ -5,8 +5,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from pipeline.config.model import CrsName, Model
+from pipeline.config.model import CrsName, File, Model
 
+H3 = "h3:"  # begins the name of cells
 _CELLS = re.compile(r"h3:(0|[1-9]\d*)")
 _FINEST = 15  # resolution of H3
 _SUFFIXES = (".geojson", ".json", ".parquet", ".geoparquet")
@@ -16,6 +17,11 @@ def resolution_of(zone: str) -> int | None:
     """The resolution of the H3 cells that a key names, as `h3:8`; None if it names something else."""
     cells = _CELLS.fullmatch(zone)
     return int(cells[1]) if cells else None
+
+
+def names_cells(value: object) -> bool:
+    """Whether a text names cells of H3, perhaps of no resolution that there is, and no file."""
+    return isinstance(value, str) and value.lower().startswith(H3)
 
 
 def is_zone_file(zone: object) -> bool:
@@ -30,12 +36,13 @@ def has_shapes(zone: str) -> bool:
 
 def _known(zone: str) -> str:
     resolution = resolution_of(zone)
-    if zone.lower().startswith("h3:") and (resolution is None or resolution > _FINEST):
+    if names_cells(zone) and (resolution is None or resolution > _FINEST):
         raise ValueError(f"names no resolution of H3: write h3:0 to h3:{_FINEST}")
     return zone
 
 
 ZoneName = Annotated[str, Field(min_length=1), AfterValidator(_known)]  # a column of `nodes`, `h3:8`, or a file of polygons
+VertexFile = Annotated[File, AfterValidator(_known)]  # of vertices, places or zones; or `h3:8`
 
 
 class ZonesConfig(Model):
@@ -47,3 +54,6 @@ class ZonesConfig(Model):
     geometry: str | None = Field(default=None, examples=["outline"])
     # The coordinate reference system of a Parquet file that states none, as PROJ knows it. GeoJSON has degrees.
     crs: CrsName | None = Field(default=None, examples=["EPSG:2263"])
+    # Column of `nodes` that weights vertices in the centre of a zone that is a source, target or facility; by default this is the
+    # centroid of its area.
+    centre: str | None = Field(default=None, min_length=1, examples=["population"])

@@ -8,6 +8,7 @@ import numpy as np
 from kernels.graph import Array
 from pipeline.config.run import RunConfig
 from pipeline.ingest.vertex_names import Place, numbers_of
+from pipeline.ingest.zones.detect import names_zones
 from pipeline.steps.pairs import ENDS
 from pipeline.steps.pairs.placed import has_coordinates, points_of_pairs
 from pipeline.steps.places import text_of
@@ -61,6 +62,8 @@ def _in_files(files: Mapping[str, str], edges: Folder, runtime: Runtime) -> Iter
     for file in dict.fromkeys(files.values()):
         if not has_places(file, runtime.places):
             yield _listed(edges, [*vertices_in(file)], f"{file}: ")
+            continue
+        if names_zones(file, runtime.places):  # whose vertices stand for them, without a foot on a street
             continue
         places = list_of(file, runtime)
         free = ~np.isnan(places.degrees).any(axis=1)

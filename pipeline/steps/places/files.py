@@ -1,22 +1,22 @@
 """Files of places, each place with the vertex that stands for it."""
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 import pyarrow as pa
 
 from kernels.graph import Array
 from pipeline.config.graph import Limits
 from pipeline.config.products.places import PlacesConfig, is_table
+from pipeline.config.products.zones import names_cells
 from pipeline.errors import BadInput, BadSource
 from pipeline.ingest.formats.parquet import is_parquet, reading
 from pipeline.ingest.formats.parquet.footer import open_file
 from pipeline.ingest.formats.parquet.types import TEXT, is_text
 from pipeline.ingest.places import PlaceList, read_places
 from pipeline.ingest.source import locate
+from pipeline.ingest.zones.detect import names_zones
 from pipeline.steps.places import Ground, ground_of, text_of
 from pipeline.steps.places.columns import PlaceColumns
+from pipeline.steps.places.placed import Placed
 from pipeline.steps.runtime import Runtime
 from pipeline.store.manifest import Folder
 from pipeline.store.names import UNKNOWN, open_names
@@ -26,30 +26,10 @@ from pipeline.texts import id_of
 from pipeline.units import length
 
 
-@dataclass(frozen=True)
-class Placed:
-    """The places of a file.
-
-    Attributes:
-        places: As the file has them.
-        vertices: int64 [n]: the external id of the vertex that stands for each.
-        metres: float64 [n]: on the sphere to that vertex, NaN where the place or the vertex has no coordinates.
-        stated: bool [n]: whether the file states the vertex.
-    """
-
-    places: PlaceList
-    vertices: Array
-    metres: Array
-    stated: Array
-
-    @cached_property
-    def columns(self) -> PlaceColumns:
-        """The places as columns beside their vertices."""
-        return PlaceColumns.of(self.vertices, self.places.ids, self.places.names)
-
-
 def has_places(file: str, config: PlacesConfig) -> bool:
-    """Whether a file is one of places, and not of vertices. Raises BadInput for one that is not there, or damaged."""
+    """Whether a file is one of places or zones, not of vertices. Raises BadInput for one that is not there, or damaged."""
+    if names_cells(file):
+        return True
     path = locate(file).require_local()
     if not is_table(path, config.named):
         return False
@@ -63,6 +43,8 @@ def has_places(file: str, config: PlacesConfig) -> bool:
 def placed_in(file: str, edges: Folder, graph: Folder, runtime: Runtime) -> Placed | None:
     """The places of a file, with their vertices; None if it is a file of vertices. What was read stays in `runtime`.
 
+    Zones are the places of the vertices that stand for them.
+
     Raises:
         BadInput, BadConfig: As `read_places`; or a vertex that stands for a place is not in the graph.
         BadSource: A place is too far from every vertex, or from its own.
@@ -71,6 +53,10 @@ def placed_in(file: str, edges: Folder, graph: Folder, runtime: Runtime) -> Plac
     if not has_places(file, runtime.places):
         return None
     key = Placed, file, edges.digest, graph.digest
+    if names_zones(file, runtime.places):
+        from pipeline.steps.places.zones import placed_zones
+
+        return runtime.derived.get(key, lambda: placed_zones(file, edges, graph, runtime))
     return runtime.derived.get(key, lambda: _placed(file, edges, graph, runtime))
 
 

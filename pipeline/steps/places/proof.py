@@ -5,8 +5,8 @@ import numpy as np
 from kernels.graph import Array
 from pipeline.errors import ProofFailed
 from pipeline.steps.places import Ground, text_of
-from pipeline.steps.places.files import Placed
-from pipeline.steps.places.sphere import RADIUS
+from pipeline.steps.places.haversine import haversine
+from pipeline.steps.places.placed import Placed
 
 ON_STREETS = (
     "each place is within the limit of its vertex, by the haversine formula; the step that attached it proved that it is nearest",
@@ -17,6 +17,7 @@ RULES = (
     "no vertex that may stand for it is nearer to a place of a sample",
     "the table, read back, has the rows that were written",
 )
+CENTRAL = "no vertex of a zone that may stand for it is nearer to the zone's centre than the one that does"
 _COMPARED, _MOST = 2**22, 100  # distances that are computed for the sample, and places in it
 _DECIMALS = 0.02  # metres that a vertex at a foot, which has seven decimals of a degree, is from it at most
 _TOLERANCE, _RELATIVE = 1e-5, 1e-8  # metres, and of a distance: the formula is less exact on the other side of the globe
@@ -51,11 +52,3 @@ def _what(placed: Placed, row: int) -> str:
 def _tolerance(metres: Array) -> Array:
     tolerance: Array = _TOLERANCE + _RELATIVE * metres
     return tolerance
-
-
-def haversine(one: Array, other: Array) -> Array:
-    """Metres on the sphere between places, degrees float64 [n, 2] each, float64 [n]."""
-    (west, south), (east, north) = np.radians(one).T, np.radians(other).T
-    squares = np.sin((north - south) / 2) ** 2 + np.cos(south) * np.cos(north) * np.sin((east - west) / 2) ** 2
-    metres: Array = 2 * RADIUS * np.arcsin(np.sqrt(np.minimum(squares, 1)))
-    return metres

@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from pipeline.errors import BadInput, ProofFailed
 from pipeline.steps.places import Ground, ground_of
-from pipeline.steps.places.files import Placed, placed_in
-from pipeline.steps.places.proof import ON_STREETS, RULES, require_nearest
+from pipeline.steps.places.files import placed_in
+from pipeline.steps.places.placed import Placed
+from pipeline.steps.places.proof import CENTRAL, ON_STREETS, RULES, require_nearest
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import CheckFacts
 from pipeline.store.facts.run import PlaceFacts, PlaceTableFacts
@@ -71,9 +72,9 @@ class PlaceTable:
         for of in self.placed.values():
             require_nearest(of, self.ground)
         counts = {key: len(of.places) for key, of in self.placed.items()}
-        proof = CheckFacts(
-            rules=[*(ON_STREETS if self.ground.attached else RULES)], seconds=round(time.perf_counter() - started, 6)
-        )
+        central = [CENTRAL] if any(of.zones for of in self.placed.values()) else []
+        rules = [*(ON_STREETS if self.ground.attached else RULES), *central]
+        proof = CheckFacts(rules=rules, seconds=round(time.perf_counter() - started, 6))
         return PlaceTableFacts(rows=len(rows), files=counts, farthest=self._farthest(), proof=proof)
 
     def _part(self, key: str, of: Placed, texts: bool) -> pa.Table:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline.config.loading import checked, load_run
 from pipeline.config.products import ProductOptions
-from pipeline.config.products.zones import is_zone_file
+from pipeline.config.products.zones import is_zone_file, names_cells
 from pipeline.ingest.again import steadily
 from pipeline.ingest.source import locate
 from pipeline.registry.products import PRODUCTS
@@ -36,7 +36,7 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
     files = options.vertex_files
     *_, table = product.tables_for(options)
     zone = str(getattr(options, "zone", None))
-    read = [*files.values(), *([zone] if is_zone_file(zone) else [])]
+    read = [file for file in (*files.values(), *([zone] if is_zone_file(zone) else [])) if not names_cells(file)]
 
     def tabulate() -> Folder:
         prepare(options.output, table.name if table.switch else name)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pipeline.config.products.zones import names_cells
 from pipeline.config.run import RunConfig
 from pipeline.ingest.source import locate
 from pipeline.registry.products import PRODUCTS
@@ -38,7 +39,8 @@ def require_files(config: RunConfig) -> "dict[str, UserProgram]":
     Raises, before the graph is read, BadInput for a file that is not on this machine, and what `require_custom` raises.
     """
     for file in (*config.files_of_vertices, *config.files_of_pairs, *config.zone_files.values()):
-        locate(file).require_local()
+        if not names_cells(file):
+            locate(file).require_local()
     if not config.custom:
         return {}
     from pipeline.steps.custom.table import require_custom

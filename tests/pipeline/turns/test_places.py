@@ -142,3 +142,23 @@ def test_a_check_and_a_report_know_that_nothing_turns_round_at_places(tmp_path):
     assert "2 on 2 streets" in (page := (run.path / "report.html").read_text("utf-8")) and "no path turns round there" in page
     copies = EdgeFacts.of(read(tmp_path / "out" / "steps" / "split")).split
     assert copies.copies == 2 + 2 * 3 and len(copies.rules) == 5  # of the crossing, and of each place in both directions; ends
+
+
+def test_signals_at_the_very_ends_of_a_street_stop_who_enters_it(tmp_path):
+    """Other nodes than those of the crossings, at the same places, as editors leave them."""
+    nodes = [
+        Node(1, 0, 0),
+        Node(2, 0, 0, highway="traffic_signals"),
+        Node(3, 0.002, 0, highway="traffic_signals"),
+        Node(4, 0.002, 0),
+    ]
+    extract = write(tmp_path / "a.osm.pbf", nodes, [Way(1, [1, 2, 3, 4])])
+    asked = {"osm": {"turns": {"signals": 3}}, "stages": ["wcc", "sssp"], "sources": [1, 4]}
+    whole = table_of(published(tmp_path, extract, **asked).path, "sssp")
+    assert whole[1][4] == whole[4][1]
+    time = whole[1][4] - 6000
+    places = {"places": {"attach": "streets"}, "nearest": {"facilities": csv_of(tmp_path, [(0.0005, 0)])}}
+    divided = table_of(published(tmp_path, extract, **asked, **places).path, "sssp")
+    (place,) = {*divided[1]} - {1, 4}
+    assert divided[1] == {1: 0, place: round(time / 4) + 3000, 4: time + 6000}
+    assert divided[4] == {4: 0, place: time - round(time / 4) + 3000, 1: time + 6000}

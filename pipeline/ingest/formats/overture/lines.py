@@ -1,12 +1,12 @@
 """The lines of segments, and places along them, which Overture states as shares of their length on the ellipsoid WGS 84."""
 
-from bisect import bisect_left
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from pipeline.errors import BadInput
 from pipeline.ingest.roads.lengths import UNITS
@@ -17,13 +17,35 @@ SAME = 1e-8  # shares of a length: places that are as near to each other are the
 NEAR = 0.05  # metres: a place that is as near to a point of the line is this point
 
 
-class Place(NamedTuple):
-    """A place on a line: its coordinates, and the points of the line before and behind it, by their numbers."""
+@dataclass(frozen=True)
+class Lines:
+    """Lines of segments.
 
-    x: int
-    y: int
-    before: int
-    behind: int
+    Attributes:
+        begins, ends (int64 [n]): Where the points of each are.
+        metres (float64 [P]): From the begin of its line to each point.
+        units (int32 [P, 2]): Its coordinates, in the seventh decimal of a degree.
+    """
+
+    begins: Array
+    ends: Array
+    metres: Array
+    units: Array
+
+    @property
+    def lengths(self) -> Array:
+        """Metres, float64 [n]."""
+        lengths: Array = self.metres[self.ends - 1]
+        return lengths
+
+    def places(self, line: Array, at: Array) -> tuple[Array, Array, Array]:
+        """The places at shares of lines' lengths, float64 [m], of lines int64 [m].
+
+        Returns their coordinates, int32 [m, 2], and the points before and behind them, int64 [m] each.
+        """
+        units, before, behind = np.empty((len(at), 2), np.int32), np.empty(len(at), np.int64), np.empty(len(at), np.int64)
+        _place(line, at, self.begins, self.ends, self.metres, self.units, units, before, behind)
+        return units, before, behind
 
 
 def lines_of(file: str, column: pa.ChunkedArray, first_row: int) -> tuple[Array, Array]:
@@ -70,16 +92,27 @@ def along(ends: Array, points: Array) -> Array:
     return metres
 
 
-def place(at: float, metres: list[float], units: list[list[int]]) -> Place:
-    """The place at a share of a line's length; `metres` and `units` are those of its points."""
-    wanted = at * metres[-1]
-    behind = min(bisect_left(metres, wanted), len(metres) - 1)
-    nearest = behind if behind == 0 or metres[behind] - wanted <= wanted - metres[behind - 1] else behind - 1
-    if abs(metres[nearest] - wanted) <= NEAR:
-        return Place(units[nearest][0], units[nearest][1], nearest - 1, nearest + 1)
-    share = (wanted - metres[behind - 1]) / (metres[behind] - metres[behind - 1])
-    (x, y), (to_x, to_y) = units[behind - 1], units[behind]
-    return Place(round(x + share * (to_x - x)), round(y + share * (to_y - y)), behind - 1, behind)
+@njit(cache=True, nogil=True)
+def _place(
+    line: Array, at: Array, begins: Array, ends: Array, metres: Array, points: Array, units: Array, before: Array, behind: Array
+) -> None:
+    """Write the coordinates of places, and the points before and behind them; one that is near a point is this point."""
+    for place in range(len(at)):
+        begin, end = begins[line[place]], ends[line[place]]
+        wanted = at[place] * metres[end - 1]
+        after = min(begin + np.searchsorted(metres[begin:end], wanted), end - 1)
+        nearest = after
+        if after > begin and metres[after] - wanted > wanted - metres[after - 1]:
+            nearest = after - 1
+        if abs(metres[nearest] - wanted) <= NEAR:
+            units[place] = points[nearest]
+            before[place], behind[place] = nearest - 1, nearest + 1
+            continue
+        share = (wanted - metres[after - 1]) / (metres[after] - metres[after - 1])
+        for axis in range(2):
+            begun = np.int64(points[after - 1, axis])
+            units[place, axis] = np.rint(begun + share * (points[after, axis] - begun))
+        before[place], behind[place] = after - 1, after
 
 
 def to_units(points: Array) -> Array:

@@ -4,9 +4,9 @@ An end of a part without a connector, such as the place at which a street is clo
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 from kernels.graph import Array
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.overture.lines import NEAR, SAME, Place, along, lines_of, place, to_units
-from pipeline.ingest.formats.overture.rules import LISTS, RoadRules, Row, count_conditional, ends_of_rules
+from pipeline.ingest.formats.overture.cutting import Cuts, Refusing, conditional_rules, cuts_of
+from pipeline.ingest.formats.overture.lines import Lines, along, lines_of, to_units
+from pipeline.ingest.formats.overture.rules import LISTS, RoadRules
 from pipeline.ingest.formats.overture.transitions import OpenPart, Transitions
 from pipeline.ingest.formats.parquet import reading
 from pipeline.ingest.formats.parquet.footer import open_file
@@ -84,82 +85,92 @@ class SegmentParts:
         numbers = first_row + np.flatnonzero(is_road.to_numpy())
         roads = table.filter(is_road)
         ends, degrees = lines_of(self.file, roads["geometry"], first_row)
-        metres, units = along(ends, degrees), to_units(degrees).tolist()
-        rows = roads.drop_columns(["geometry"]).to_pylist()
-        count_conditional(rows, self.counts)
-        begin = 0
-        for number, row, end in zip(numbers.tolist(), rows, ends.tolist(), strict=True):
+        rows = roads.drop_columns(["geometry"]).combine_chunks()
+        self.counts["conditional"] += conditional_rules(rows)
+        fresh = self._fresh(numbers, rows["id"].to_pylist())
+        begins = np.concatenate([[0], ends])[fresh]
+        lines = Lines(begins, ends[fresh], along(ends, degrees), to_units(degrees))
+        self._add(numbers[fresh], rows.take(pa.array(fresh)).combine_chunks(), lines)
+
+    def _fresh(self, numbers: Array, ids: list[str | None]) -> Array:
+        """The rows whose ids were not there before, int64 [n]; `numbers` are those of all rows in the file."""
+        fresh = list[int]()
+        for row, identity in enumerate(ids):
+            if not identity:
+                raise BadInput(self.file, f"row {numbers[row]}: segment {identity}: has no id")
+            if identity not in self._seen:
+                self._seen.add(identity)
+                fresh.append(row)
+        self.counts["repeated"] += len(ids) - len(fresh)
+        return np.array(fresh, np.int64)
+
+    def _add(self, numbers: Array, rows: pa.Table, lines: Lines) -> None:
+        """Add the segments of rows; `numbers`, int64 [n], are those in the file."""
+
+        def refusing(row: int, work: Callable[[], Any]) -> Any:
             try:
-                self._add(row, metres[begin:end].tolist(), units[begin:end])
+                return work()
             except ValueError as error:
-                raise BadInput(self.file, f"row {number}: segment {row['id']}: {error}") from None
-            begin = end
+                identity = rows["id"][row].as_py()
+                raise BadInput(self.file, f"row {numbers[row]}: segment {identity}: {error}") from None
 
-    def _add(self, row: Row, metres: list[float], units: list[list[int]]) -> None:
-        if not row["id"]:
-            raise ValueError("has no id")
-        if row["id"] in self._seen:
-            self.counts["repeated"] += 1
+        cuts = cuts_of(rows, lines.lengths, self.rules, refusing)
+        self._add_transitions(rows, refusing)
+        self.left.update(cuts.left)
+        tail = np.flatnonzero(cuts.street >= 0)  # the cuts at which open parts begin
+        kept, segment = np.unique(cuts.row[tail], return_inverse=True)
+        is_kept = np.zeros(len(rows), np.bool_)
+        is_kept[kept] = True
+        inner_cuts = np.count_nonzero(is_kept[cuts.row]) - len(kept)
+        self.counts["closed_parts"] += int(inner_cuts - len(tail))
+        units, before, behind = lines.places(cuts.row, cuts.at)
+        sizes = np.maximum(before[tail + 1] + 1 - behind[tail], 0)
+        self._add_nodes(cuts, tail, sizes, units)
+        self.points += lines.units[_ranges(behind[tail], sizes)].tolist()
+        self.segment += (len(self.segments) + segment).tolist()
+        self.segments += rows["id"].take(pa.array(kept)).to_pylist()
+        self.street += cuts.street[tail].tolist()
+        self.name += self._names_of(rows, kept)[segment].tolist()
+
+    def _add_transitions(self, rows: pa.Table, refusing: Refusing) -> None:
+        if "prohibited_transitions" not in rows.column_names:
             return
-        self._seen.add(row["id"])
-        cuts = self._cuts(row, metres)
-        self.transitions.add(row)
-        verdicts = [self.rules.verdict(row, (one[0] + other[0]) / 2) for one, other in pairwise(cuts)]
-        if all(isinstance(verdict, str) for verdict in verdicts):
-            self.left[str(verdicts[0])] += 1
-            return
-        segment, name = len(self.segments), self._name(row)
-        self.segments.append(row["id"])
-        placed = [place(at, metres, units) for at, _ in cuts]
-        for number, verdict in enumerate(verdicts):
-            if isinstance(verdict, str):
-                self.counts["closed_parts"] += 1
-                continue
-            (_, tail), (_, head) = cuts[number : number + 2]
-            one, other = placed[number : number + 2]
-            inner = units[one.behind : other.before + 1]
-            self.at.append(self._vertex(tail, one))
-            self.at += range(-1 - len(self.points), -1 - len(self.points) - len(inner), -1)
-            self.points += inner
-            self.at.append(self._vertex(head, other))
-            self.ends.append(len(self.at))
-            self.segment.append(segment)
-            self.street.append(verdict)
-            self.name.append(name)
+        counts = pc.list_value_length(rows["prohibited_transitions"].combine_chunks()).fill_null(0).to_numpy()
+        some = np.flatnonzero(counts)
+        columns = rows.select(["id", "connectors", "prohibited_transitions"])
+        for row, stating in zip(some.tolist(), columns.take(pa.array(some)).to_pylist(), strict=True):
+            refusing(row, partial(self.transitions.add, stating))
 
-    def _cuts(self, row: Row, metres: list[float]) -> list[tuple[float, str]]:
-        """Where a segment is cut, and the ids of the vertices there: at connectors, at its ends, and where rules change."""
-        near = NEAR / metres[-1] if metres[-1] else 1.0
-        cuts = list[tuple[float, str]]()
-        for connector in row["connectors"] or ():
-            at, identity = connector.get("at"), connector.get("connector_id")
-            if not identity or at is None or not 0 <= at <= 1:
-                raise ValueError(f"has a connector {identity} at {at}, expected a share of its length from 0 to 1")
-            cuts.append((at, identity))
-        cuts.sort(key=lambda cut: cut[0])
-        if not cuts or cuts[0][0] > near:
-            cuts.insert(0, (0.0, f"{row['id']}@0"))
-        if cuts[-1][0] < 1 - near:
-            cuts.append((1.0, f"{row['id']}@1"))
-        bounds = [0.0, *ends_of_rules(row), 1.0]
-        said = [self.rules.verdict(row, (begin + end) / 2) for begin, end in pairwise(bounds)] if bounds[2:] else []
-        for at, before, behind in zip(bounds[1:], said, said[1:], strict=False):
-            if before != behind and all(abs(at - known) > SAME for known, _ in cuts):
-                cuts.append((at, f"{row['id']}@{at:g}"))
-        return sorted(cuts, key=lambda cut: cut[0])
+    def _add_nodes(self, cuts: Cuts, tail: Array, sizes: Array, units: Array) -> None:
+        """Add the nodes of parts, which have so many points (`sizes`) between their ends; a vertex is at its first place."""
+        mentions = np.stack([tail, tail + 1], axis=1).ravel()
+        encoded = cuts.names.take(pa.array(mentions)).dictionary_encode()
+        index = encoded.indices.to_numpy()
+        _, first = np.unique(index, return_index=True)
+        numbers = list[int]()
+        for identity, place in zip(encoded.dictionary.to_pylist(), units[mentions[first]].tolist(), strict=True):
+            numbers.append(number := self.vertices.setdefault(identity, len(self.places)))
+            if number == len(self.places):
+                self.places.append((place[0], place[1]))
+        places = np.array([self.places[number] for number in numbers], np.int64).reshape(-1, 2)
+        self.counts["apart"] += int((np.abs(units[mentions] - places[index]).max(axis=1, initial=0) > _APART).sum())
+        ends = len(self.at) + np.cumsum(sizes + 2)
+        at = np.empty(int((sizes + 2).sum()), np.int64)
+        is_end = np.zeros(len(at), np.bool_)
+        is_end[ends - len(self.at) - 1] = is_end[ends - len(self.at) - sizes - 2] = True
+        at[is_end] = np.array(numbers, np.int64)[index]
+        at[~is_end] = -1 - len(self.points) - np.arange(int(sizes.sum()))
+        self.at += at.tolist()
+        self.ends += ends.tolist()
 
-    def _vertex(self, identity: str, at: Place) -> int:
-        """The number of a vertex, whose place is the first that is stated."""
-        number = self.vertices.setdefault(identity, len(self.places))
-        if number == len(self.places):
-            self.places.append((at.x, at.y))
-        elif max(abs(at.x - self.places[number][0]), abs(at.y - self.places[number][1])) > _APART:
-            self.counts["apart"] += 1
-        return number
-
-    def _name(self, row: Row) -> int:
-        text = (row.get("names") or {}).get("primary")
-        return self.names.setdefault(text, len(self.names)) if text else -1
+    def _names_of(self, rows: pa.Table, kept: Array) -> Array:
+        """The numbers of the names of some rows, -1 without one, int64 [n]."""
+        if "names" not in rows.column_names or "primary" not in [field.name for field in rows.schema.field("names").type]:
+            return np.full(len(kept), -1)
+        encoded = pc.struct_field(rows["names"].combine_chunks().take(pa.array(kept)), "primary").dictionary_encode()
+        numbers = [self.names.setdefault(text, len(self.names)) if text else -1 for text in encoded.dictionary.to_pylist()]
+        of_rows: Array = np.array([*numbers, -1])[encoded.indices.fill_null(len(numbers)).to_numpy()]
+        return of_rows
 
     def parts_of(self, segments: Collection[str]) -> dict[str, list[OpenPart]]:
         """The parts of some segments; their vertices have the numbers of `vertices`."""
@@ -187,3 +198,10 @@ class SegmentParts:
         numbers = {name: np.array(getattr(self, name), np.int32) for name in ("segment", "street", "name")}
         return {"at": at, "ends": np.array(self.ends, np.int64), "units": units, "ids": ids.take(pa.array(order)), "rank": rank,
                 **numbers}  # fmt: skip
+
+
+def _ranges(begins: Array, sizes: Array) -> Array:
+    """The numbers from each begin on, as many as its size."""
+    total = int(sizes.sum())
+    numbers: Array = np.arange(total) - np.repeat(np.cumsum(sizes) - sizes - begins, sizes)
+    return numbers

@@ -45,11 +45,15 @@ def prove_parts(parts: SegmentParts, path: Path, graph: GraphConfig) -> list[str
         taken = table.take(roads)
         ends, degrees = lines_of(parts.file, taken["geometry"], first_row)
         metres, units, begin = along(ends, degrees).tolist(), np.rint(degrees / _UNIT).astype(int).tolist(), 0
-        for row, end in zip(taken.drop_columns(["geometry"]).to_pylist(), ends.tolist(), strict=True):
+        unused = {"geometry", "names", "prohibited_transitions"}.intersection(taken.column_names)
+        for row, end in zip(taken.drop_columns([*unused]).to_pylist(), ends.tolist(), strict=True):
             if row["id"] not in seen:
                 seen.add(row["id"])
                 due = reader.parts(row, metres[end - 1])
                 own = pieces if segment == row["id"] else []
+                if not (due or own):
+                    begin = end
+                    continue
                 _compare(row["id"], due, own)
                 line = _Line(units[begin:end], metres[begin:end])
                 for part, (*_, points) in zip(due, own, strict=True):
@@ -120,6 +124,8 @@ class _Line:
 
     def has(self, points: list[Sequence[int]], between: tuple[float, ...], in_place: bool) -> bool:
         """Whether a part has its points between two shares of its length, and begins and ends there, if `in_place`."""
+        if between == _END and [*map(list, points)] == self.points:
+            return True
         first, last = (share * self.metres[-1] for share in between)
         # Of the line's points those that are near an end of the part may be this end, and the others must be within the part.
         may = range(bisect_left(self.metres, first - NEAR), bisect_right(self.metres, last + NEAR))
@@ -148,23 +154,37 @@ class _SecondReader:
         travel = TravelRules.of(graph.osm)
         self._profile, self._walks = Profile(graph.osm), "oneway" not in travel.oneway
         self._judged = dict[tuple[tuple[str, Any], ...], Street | None]()
+        self._known = dict[str, Street | None]()  # of segments without such places, by what else is said of them
         self._modes = {"car" if key == "motorcar" else key for key in travel.access}
 
     def parts(self, row: dict[str, Any], metres: float) -> list[_Due]:
         """The parts of a segment, in their order."""
         near = NEAR / metres if metres else 1.0
         connectors = sorted(((one["at"], one["connector_id"]) for one in row["connectors"] or ()), key=lambda one: one[0])
-        marks = [*connectors, *((end, None) for end in self._ends(row) if all(abs(end - at) > SAME for at, _ in connectors))]
+        bounds, everywhere = self._said(row)
+        if not (bounds or everywhere):
+            return []
+        marks = [*connectors, *((end, None) for end in bounds if all(abs(end - at) > SAME for at, _ in connectors))]
         marks += [(end, None) for end in _END if all(abs(end - at) > near for at, _ in connectors)]
         marks.sort(key=lambda one: one[0])
         joined = list[tuple[str | None, str | None, Street | None, float, float]]()
         for (begin, tail), (end, head) in pairwise(marks):
-            street, last = self._street(row, (begin + end) / 2), joined[-1] if joined else None
+            street = self._street(row, (begin + end) / 2) if bounds else everywhere
+            last = joined[-1] if joined else None
             if tail is None and last and last[2] == street:
                 joined[-1] = (last[0], head, street, last[3], end)
             else:
                 joined.append((tail, head, street, begin, end))
         return [(tail, head, street, begin, end) for tail, head, street, begin, end in joined if street is not None]
+
+    def _said(self, row: dict[str, Any]) -> tuple[set[float], Street | None]:
+        """Where rules of a segment begin or end within it; and, if this is nowhere, the street that it is everywhere."""
+        text = repr([value for name, value in row.items() if name not in ("id", "connectors")])
+        if text not in self._known:
+            if bounds := self._ends(row):
+                return bounds, None
+            self._known[text] = self._street(row, sum(_END) / 2)
+        return set(), self._known[text]
 
     @staticmethod
     def _ends(row: dict[str, Any]) -> set[float]:

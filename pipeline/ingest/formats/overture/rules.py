@@ -5,7 +5,6 @@ sizes of vehicles, are left out, as conditional restrictions of OpenStreetMap ar
 closed to traffic: people on foot may go there.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -140,13 +139,6 @@ def range_of(rule: Row, name: str) -> tuple[float, float] | None:
     if between is not None and (len(between) != 2 or None in between or not 0 <= between[0] < between[1] <= 1):
         raise ValueError(f"{name} has a rule between {between}, expected two shares of its length from 0 to 1")
     return None if between is None else (between[0], between[1])
-
-
-def count_conditional(rows: Iterable[Row], counts: Counter[str]) -> None:
-    """Count the rules that are left out because they are conditional."""
-    for row in rows:
-        for name in ("access_restrictions", "speed_limits"):
-            counts["conditional"] += sum(is_conditional(rule.get("when")) for rule in row.get(name) or ())
 
 
 def _there(row: Row, name: str, at: float) -> Iterable[Row]:

@@ -4,7 +4,7 @@ import numpy as np
 
 from kernels.graph import Array
 from pipeline.steps.attaching.proof.reading import Attached, Original, require
-from pipeline.steps.places.proof import haversine
+from pipeline.steps.places.haversine import haversine
 from pipeline.tables.points import on_sphere
 from pipeline.tables.streets import way_of
 

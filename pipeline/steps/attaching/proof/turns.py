@@ -21,19 +21,23 @@ def require_turns(before: Original, after: Attached) -> None:
     begins, ends = (~np.isin(after.streets[end].to_numpy(), after.stop_vertex) for end in ("src", "dst"))
     whole = np.cumsum(begins) - 1
     if SIGNALS in before.folder.manifest.files:
-        _require_signals(before, after, whole, begins)
+        _require_signals(before, after, whole, (begins, ends))
     _require_pieces(before, after, whole, (begins, ends))
 
 
-def _require_signals(before: Original, after: Attached, whole: Array, begins: Array) -> None:
-    """Signals are those of the source, at the same millimetre; each is one of the piece whose arc passes it or ends there."""
+def _require_signals(before: Original, after: Attached, whole: Array, is_end: tuple[Array, Array]) -> None:
+    """Signals are those of the source, at the same millimetre; each is one of the piece whose arc passes it or ends there.
+
+    A signal at the place where its street begins, perhaps behind points at the same place, is one of the first piece.
+    """
+    begins, ends = is_end
     length = after.streets["length"].to_numpy()
     starts = np.concatenate([[0], np.cumsum(length)])[:-1]
     starts -= starts[begins][whole]
     piece, against, offset = _columns(after)
     require(((piece >= 0) & (piece < len(length))).all(), "a signal is on a street that is not there")
-    within = np.where(against, (offset >= 0) & (offset < length[piece]), (offset > 0) & (offset <= length[piece]))
-    require(within.all(), "a signal is not on its street")
+    least, most = np.where(against | begins[piece], 0, 1), length[piece] - np.where(against & ~ends[piece], 1, 0)
+    require(((offset >= least) & (offset <= most)).all(), "a signal is not on its street")
     stated, due = (np.stack(columns)[:, np.lexsort(columns)] for columns in (
         (whole[piece], against.astype(np.int64), starts[piece] + offset), _columns(before)))  # fmt: skip
     require(np.array_equal(stated, due), "the signals are others")

@@ -13,7 +13,8 @@ from kernels.graph import Array, Graph
 from kernels.trees import Trees
 from pipeline.config.products.isochrones import IsochronesConfig
 from pipeline.errors import BadConfig, BadInput
-from pipeline.steps.places.files import Placed, placed_in
+from pipeline.steps.places.files import placed_in
+from pipeline.steps.places.placed import Placed
 from pipeline.steps.products.attributes import amounts_at, amounts_of, digest_by_id
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import TreeTable

@@ -6,6 +6,7 @@ import pyarrow as pa
 from kernels.graph import Array
 from pipeline.steps.places import ground_of
 from pipeline.steps.products.zones import Zones, degrees_of
+from pipeline.steps.products.zones.central import require_central
 from pipeline.steps.runtime import Runtime
 from pipeline.store.manifest import Folder
 from pipeline.store.vertices import ids_of
@@ -30,7 +31,7 @@ def central_vertices(
         External ids, int64 [k], of several equally near ones the smallest; and the numbers of their zones, int64 [k], ascending.
             Zones without such a vertex have none, and nor have vertices without a zone.
 
-    Raises BadConfig if the graph has no coordinates.
+    Raises BadConfig if the graph has no coordinates, and ProofFailed.
     """
     (ids, _), degrees = ids_of(graph), degrees_of(edges, graph, _KEY)
     allowed = ~np.isnan(degrees).any(axis=1) & np.isin(ids, ground_of(edges, graph, runtime).allowed_ids)
@@ -40,10 +41,12 @@ def central_vertices(
         allowed &= np.isin(ids, among)
     rows = np.flatnonzero(allowed)
     numbers, places = zones.numbers[rows], on_sphere(*degrees[rows].T)
-    centres = _centres(zones, numbers, places, zones.weights[rows] if weighted else np.zeros(len(rows)))
+    weights = zones.weights[rows] if weighted else np.zeros(len(rows))
+    centres = _centres(zones, numbers, places, weights)
     apart = np.square(places - centres[numbers]).sum(axis=1)
     order = np.lexsort((ids[rows], apart, numbers))
     first = order[np.diff(numbers[order], prepend=-1) != 0]
+    require_central(zones.names.to_pylist(), zones.shapes, numbers, degrees[rows], weights, first)
     return ids[rows[first]], numbers[first]
 
 

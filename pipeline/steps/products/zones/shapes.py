@@ -90,7 +90,10 @@ class Shapes:
         return pa.array([None if area is None else shapely.to_wkb(area, byte_order=1) for area in areas], pa.binary())
 
     def centres(self, names: pa.Array) -> Array:
-        """Unit vectors of the centroids of zones, float64 [n, 3]; of cells their centres. NaN for no zone."""
+        """Unit vectors of the centroids of zones, float64 [n, 3]; of cells their centres. NaN for no zone.
+
+        Longitudes of an area on both sides of the 180th meridian are counted eastwards.
+        """
         degrees = np.full((len(names), 2), np.nan)
         if self.resolution is not None:
             import h3
@@ -103,7 +106,7 @@ class Shapes:
 
             at = pc.index_in(names, self.ids)
             stated = at.is_valid().to_numpy(zero_copy_only=False)
-            centroids = shapely.centroid(self.areas[at.drop_null().to_numpy()])
+            centroids = shapely.centroid([*map(_in_one_piece, self.areas[at.drop_null().to_numpy()])])
             degrees[stated] = np.stack([shapely.get_x(centroids), shapely.get_y(centroids)], axis=-1)
         return on_sphere(*degrees.T)
 
@@ -138,6 +141,16 @@ def _outline(cell: str) -> object:
         part = shapely.intersection(whole, shapely.box(first, -90, first + 2 * _HALF_TURN, 90))
         parts.append(shapely.transform(part, partial(np.add, (turn, 0.0))))
     return shapely.union_all(parts)
+
+
+def _in_one_piece(area: object) -> object:
+    """An area that the 180th meridian cuts, with longitudes beyond it."""
+    import shapely
+
+    west, _, east, _ = shapely.bounds(area)
+    if east - west < _HALF_TURN:
+        return area
+    return shapely.transform(area, lambda corners: corners + np.outer(corners[:, 0] < 0, (2 * _HALF_TURN, 0.0)))
 
 
 def _width(corners: Sequence[tuple[float, float]]) -> float:
