@@ -5,7 +5,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.gpu.locality import is_local
+from kernels.gpu.tiles.locality import is_local
 from kernels.graph import Array, Graph
 from kernels.pagerank.constants import LONG_ROW, PIECE
 

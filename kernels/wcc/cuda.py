@@ -12,7 +12,7 @@ import numpy as np
 
 from kernels.answers import Components
 from kernels.gpu.loader import cooperative, launcher, spare_shared
-from kernels.gpu.locality import is_local
+from kernels.gpu.tiles.locality import is_local
 from kernels.graph import Array, Graph
 from kernels.wcc.constants import CONTROL_WORDS, SAMPLED_THREADS, TILE_THREADS, WARP_ROW
 

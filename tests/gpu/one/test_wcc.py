@@ -12,7 +12,7 @@ cupy = pytest.importorskip("cupy")
 from benchmarks.generators import grid_edges
 from benchmarks.published import wcc as published
 from kernels.answers import Components
-from kernels.gpu.locality import is_local
+from kernels.gpu.tiles.locality import is_local
 from kernels.gpu.transfer import to_device
 from kernels.graph import Array, Graph
 from kernels.wcc import cuda, wcc
