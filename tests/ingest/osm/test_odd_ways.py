@@ -15,6 +15,7 @@ from tests.counts import NIGHTLY
 from tests.ingest.osm.extracts import Node, Turn, Way, arcs_of, expected, read, write
 from tests.ingest.osm.test_updates import contents, first_run, node, random_elements, stated, updated, way, written
 
+pytestmark = pytest.mark.sampled
 SQUARE = [Node(1, 0, 0), Node(2, 0.001, 0), Node(3, 0.001, 0.001), Node(4, 0, 0.001), Node(5, 0.003, 0), Node(6, 0.003, 0)]
 DURATIONS = ("0:20", "20", "PT20M", "0:00", "", "soon", "00:01")
 RESIDENTIAL = {"highway": "residential"}

@@ -13,6 +13,7 @@ from tests.counts import NIGHTLY
 from tests.ingest.overture.segments import SCHEMA, access, limit, read, segment, write
 from tests.ingest.overture.test_segments import LINE, random_segments
 
+pytestmark = pytest.mark.sampled
 LISTS = ("access_restrictions", "speed_limits", "road_flags", "road_surface", "subclass_rules")
 
 
