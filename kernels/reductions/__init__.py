@@ -44,8 +44,8 @@ def measure(distances: Array, decimals: int | None = None, sums: Array | None = 
     OverflowError if a sum of integers exceeds int64.
     """
     here, floats = _backend_of(distances), distances.dtype.kind == "f"
-    found = here.measure(distances) if sums is None else (sums[0], sums[1], sums[2] >> 32, sums[2] & 0xFFFFFFFF)
-    reached, farthest, high, low = map(to_host, found)
+    parts = here.measure(distances) if sums is None else (sums[0], sums[1], sums[2] >> 32, sums[2] & 0xFFFFFFFF)
+    reached, farthest, high, low = map(to_host, parts)
     if decimals is not None:
         totals = [((int(above) << 32) + int(below)) / 10**decimals for above, below in zip(high, low, strict=True)]
         return Measures(reached, np.array(totals, np.float64), in_decimals(farthest.astype(ID), decimals))

@@ -53,8 +53,8 @@ def sums_by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array) -> Array | N
     """What is known of the trees from `rows` (`Trees.sums`), if they are proved without being written; else None."""
     if not is_cupy(graph) or not hierarchy.exact or _sums(graph, hierarchy) != np.int32:
         return None
-    found: Array | None = backend_of(graph).measured(graph, hierarchy, rows)
-    return found
+    sums: Array | None = backend_of(graph).measured(graph, hierarchy, rows)
+    return sums
 
 
 def _sums(graph: Graph, hierarchy: Hierarchy) -> np.dtype[Any]:

@@ -30,9 +30,9 @@ def measure(graph: Graph, hierarchy: Hierarchy, rows: Array, lengths: Array) -> 
     Returns, int64 [3, k], of each tree: the number of rows with a distance, the largest distance, and the sum of all. None unless
     each tree is proved so.
     """
-    found = cupy.zeros((3, -(-len(rows) // GROUP) * GROUP), np.int64)
-    loose, waiting = _launch(_MEASURE, "prove_and_measure", graph, hierarchy, rows, lengths, tuple(found), np.dtype(np.int32))
-    return None if (loose | waiting).any() else found[:, : len(rows)]
+    sums = cupy.zeros((3, -(-len(rows) // GROUP) * GROUP), np.int64)
+    loose, waiting = _launch(_MEASURE, "prove_and_measure", graph, hierarchy, rows, lengths, tuple(sums), np.dtype(np.int32))
+    return None if (loose | waiting).any() else sums[:, : len(rows)]
 
 
 def _launch(

@@ -1,8 +1,8 @@
 /* Tiles of ROWS rows and 32 trees, whose lengths (parts.cuh) are compared with those along the arcs that enter the rows.
 
-   A warp takes a tile. It first reads where all its lengths and in-arcs are, so that every later load waits for nothing but itself.
-   Then a thread takes the in-arcs of a row for a part of a line. They ascend by the external ids of their tails, so the first
-   tight one from a nearer row decides. If every arc has a length, a tight arc comes from a nearer row. */
+   A warp takes a tile. It first reads where all its lengths and in-arcs are, so that every later load waits for nothing but
+   itself. Then a thread takes the in-arcs of a row for a part of a line. They ascend by the external ids of their tails, so the
+   first tight one from a nearer row decides. If every arc has a length, a tight arc comes from a nearer row. */
 #pragma once
 
 #include "trees/parts.cuh"
@@ -52,7 +52,7 @@ struct Found {
     bool broken[PART]; /* an arc shortens the path, or leads here from a reached row, or the value is no length */
 };
 
-/* Which tile and group of trees a warp takes at a time: GROUPS groups after each other, so that lines that are near are in cache. */
+/* Which tile and group of trees a warp takes: GROUPS groups at a time, so that lines of near rows stay in the cache. */
 struct Work {
     int64_t group, begin;
 
@@ -140,8 +140,8 @@ struct Tile {
         return found;
     }
 
-    /* Call `visit(own_row, found)` for a thread's part of each of the tile's rows. It writes no global memory, so that the lengths
-       of the next row can be loaded before. */
+    /* Call `visit(own_row, found)` for a thread's part of each of the tile's rows. It writes no global memory, so that the
+       lengths of the next row can be loaded before. */
     template <bool FAST, bool STATED, typename Visit>
     __device__ __forceinline__ void rows(const Length* lengths, Visit visit) const {
         const int lane = threadIdx.x & 31;

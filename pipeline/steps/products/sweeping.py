@@ -26,7 +26,7 @@ from pipeline.errors import BadInput, Damaged, NotRoadLike, ProofFailed, TooLarg
 from pipeline.runtime.backend import Clock
 from pipeline.steps.derived.hierarchy import build_hierarchy
 from pipeline.steps.runtime import Runtime
-from pipeline.steps.turns.folding import predecessors_of
+from pipeline.steps.turns.folding import TurnedSearch
 from pipeline.store.counting import decimals_of
 from pipeline.store.facts import CheckFacts, GraphFacts
 from pipeline.store.facts.products import ProductFacts
@@ -35,7 +35,7 @@ from pipeline.store.vertices import ids_of
 from pipeline.tables.row_lookup import rows_of
 
 if TYPE_CHECKING:
-    from pipeline.steps.turns.turned import Turned, TurnedRows
+    from pipeline.steps.turns.turned import Turned
 
 SAMPLE = 4  # trees of a product that are searched again
 ALL_PROVED = "every tree is proved against the stored graph's arcs before anything is made from it"
@@ -202,7 +202,7 @@ class Sweeps:
         streets = self.graph_at(context)
         heads = None if self.targets is None else rows_of(streets, self.targets)
         (ids, rows), hierarchy = self.part(streets, part), self._hierarchy_at(context)
-        turns = _TurnedSearch(self.turned.rows(context), self.towards) if self.turned else None
+        turns = TurnedSearch(self.turned.rows(context), self.towards) if self.turned else None
         given = rows
         if turns:
             rows, heads = turns.begins(rows), None if heads is None else turns.ends(heads)
@@ -268,32 +268,6 @@ class Sweeps:
                 raise ProofFailed(f"the tree of vertex {vertex} differs from the result of a second search")
         self.swept.sampled += len(sample)
         self.swept.checking += time.perf_counter() - started if sample else 0.0
-
-
-@dataclass(frozen=True)
-class _TurnedSearch:
-    """A search on a split graph, whose trees become those of crossings."""
-
-    rows: "TurnedRows"
-    towards: bool
-
-    def begins(self, crossings: Array) -> Array:
-        """The rows from which to search, for those of crossings; NumPy's."""
-        of = self.rows.end if self.towards else self.rows.begin
-        return to_host(of[np.asarray(crossings, like=of)])
-
-    def ends(self, crossings: Array | None = None) -> Array:
-        """The rows whose distances are those of crossings, or of all."""
-        ends = self.rows.begin if self.towards else self.rows.end
-        return ends if crossings is None else ends[crossings]
-
-    def of_crossings(self, batch: Trees, sources: Array) -> Trees:
-        """The trees of crossings by those of the split graph, whose distances are those of ends."""
-        stated = batch.predecessors
-        if stated is not None:
-            one_by_one = zip(stated, sources.tolist(), strict=True)
-            stated = np.stack([predecessors_of(self.rows, one, source) for one, source in one_by_one])
-        return Trees(sources, batch.distances, stated)
 
 
 def _next(trees: Iterator[Trees], clock: Clock) -> Trees | None:

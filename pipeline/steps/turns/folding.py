@@ -1,5 +1,6 @@
 """Answers on a split graph as answers of crossings: each has that of its end, and its predecessor is a crossing, too."""
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ from kernels.gpu.loader import to_host
 from kernels.graph import NO_ROW, Array, Graph
 
 if TYPE_CHECKING:
+    from kernels.trees import Trees
     from pipeline.steps.turns.turned import TurnedRows
 
 
@@ -58,3 +60,29 @@ def of_streets(streets: Graph, whole: Graph, rows: "TurnedRows", loads: Array) -
     for of_kind, of_moves in zip(of_arcs, loads[:, used[moves]], strict=True):
         np.add.at(of_kind, place, of_moves)
     return of_arcs
+
+
+@dataclass(frozen=True)
+class TurnedSearch:
+    """A search on a split graph, whose trees become those of crossings."""
+
+    rows: "TurnedRows"
+    towards: bool
+
+    def begins(self, crossings: Array) -> Array:
+        """The rows from which to search, for those of crossings; NumPy's."""
+        of = self.rows.end if self.towards else self.rows.begin
+        return to_host(of[np.asarray(crossings, like=of)])
+
+    def ends(self, crossings: Array | None = None) -> Array:
+        """The rows whose distances are those of crossings, or of all."""
+        ends = self.rows.begin if self.towards else self.rows.end
+        return ends if crossings is None else ends[crossings]
+
+    def of_crossings(self, batch: "Trees", sources: Array) -> "Trees":
+        """The trees of crossings by those of the split graph, whose distances are those of ends."""
+        stated = batch.predecessors
+        if stated is not None:
+            one_by_one = zip(stated, sources.tolist(), strict=True)
+            stated = np.stack([predecessors_of(self.rows, one, source) for one, source in one_by_one])
+        return replace(batch, sources=sources, predecessors=stated)
