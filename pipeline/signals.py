@@ -95,12 +95,12 @@ def apart(work: Callable[[], T]) -> T:
 def failing() -> Callable[[BaseException], object] | None:
     """A function that fails this work from any thread, as a signal ends it; None if the main thread does not wait for it.
 
-    It first calls what `braked` was given.
+    It first calls what `braked` was given, the last one first: what suspends threads comes after what they might hold up.
     """
     work = _current.get()
 
     def fail(error: BaseException) -> None:
-        for brake in [*work.brakes]:
+        for brake in [*work.brakes][::-1]:
             with suppress(Exception):
                 brake()
         _events.put(_Failure(work, error))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.abc import MetaPathFinder
 from pathlib import Path
-from threading import get_ident
+from threading import Lock, get_ident
 from typing import Any
 
 SETTINGS = ".numba_config.yaml"  # the name is documented
@@ -17,6 +17,7 @@ SETTINGS = ".numba_config.yaml"  # the name is documented
 # The option of `njit` that says whether a function counts references to its arrays. Numba compiles functions of its own without.
 # A Numba without the option refuses it when the first function is compiled, with a KeyError.
 COUNTS_REFERENCES = "_nrt"
+_FINDERS = Lock()  # of the list of import finders
 
 
 def set_first_locator(locator: str) -> None:
@@ -48,11 +49,13 @@ class _Hidden(MetaPathFinder):
 def hidden(*packages: str) -> Iterator[None]:
     """In the block, this thread cannot import these packages, unless they are imported already; other threads can."""
     finder = _Hidden(packages)
-    sys.meta_path.insert(0, finder)
+    with _FINDERS:  # a new list: threads that go through the old one, which has no lock, must find each of its finders
+        sys.meta_path = [finder, *sys.meta_path]
     try:
         yield
     finally:
-        sys.meta_path.remove(finder)
+        with _FINDERS:
+            sys.meta_path = [other for other in sys.meta_path if other is not finder]
 
 
 def import_numba() -> Any:

@@ -51,9 +51,12 @@ def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: boo
 
 def sums_by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array) -> Array | None:
     """What is known of the trees from `rows` (`Trees.sums`), if they are proved without being written; else None."""
-    if not is_cupy(graph) or not hierarchy.exact or _sums(graph, hierarchy) != np.int32:
+    possible = hierarchy.derived.get(sums_by_sweeps, lambda: is_cupy(graph) and hierarchy.exact)
+    if not possible or _sums(graph, hierarchy) != np.int32:
         return None
     sums: Array | None = backend_of(graph).measured(graph, hierarchy, rows)
+    if sums is None:  # and probably none of the next trees, which would be swept twice
+        hierarchy.derived.put(sums_by_sweeps, False)
     return sums
 
 

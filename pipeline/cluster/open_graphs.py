@@ -54,14 +54,16 @@ class OpenGraphs:
         """Open a whole graph, its arrays where the backend computes, its weights as they are counted.
 
         The graph `beside` stays open if it is. All others, and shards where the backend computes, are closed, because not both
-        may fit into the memory. `require` is called before a graph that is not open yet is opened.
+        may fit into the memory. `require` is called before a graph that is not open yet is opened. A GPU reads arcs from the
+        host's memory where `arcs` has decided so, which a run asks in its own process.
 
         Raises Damaged, or BadConfig if its folder is missing.
         """
 
         def opener(folder: Folder, backend: Backend) -> Graph:
-            if backend == "gpu" and self._arcs(folder).memory != "device":
-                return open_with_arcs_on_host(folder, self._arcs(folder))
+            placed = self._placed.get(folder.digest) if backend == "gpu" else None
+            if placed and placed.memory != "device":
+                return open_with_arcs_on_host(folder, placed)
             return self._open_graph(folder, backend)
 
         return self._open(folder, backend, opener, beside, require)

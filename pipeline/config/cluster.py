@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from pipeline.config.model import AMOUNT, Finite, Model, Natural, Positive, bytes_of
 
@@ -79,6 +79,13 @@ class LimitsConfig(Model):
     memory: str | None = Field(default=None, examples=["8 GiB"], pattern=f"^{AMOUNT}$")
     # The same of each GPU of the process. Arcs that do not fit are read from the host's memory.
     gpu_memory: str | None = Field(default=None, examples=["40 GiB"], pattern=f"^{AMOUNT}$")
+
+    @field_validator("memory", "gpu_memory")
+    @classmethod
+    def _not_zero(cls, amount: str | None) -> str | None:
+        if amount is not None and not bytes_of(amount):
+            raise ValueError("must be at least a byte")
+        return amount
 
     @property
     def bytes(self) -> int | None:

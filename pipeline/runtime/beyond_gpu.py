@@ -8,14 +8,15 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from kernels.arrays import ArcMemory
-from pipeline.errors import TooLarge
+from kernels.gpu.loader import total_bytes
 from pipeline.runtime.backend import Backend, free_pool
 from pipeline.runtime.memory import free_memory
 from pipeline.units import size
 
 log = logging.getLogger(__name__)
 Made = TypeVar("Made")
-_OF_ARCS = 4  # bytes that a GPU has free for each byte of arcs that it holds, for the arrays of its kernels
+_OF_ARCS = 4  # bytes that a GPU has free for each byte of arcs that a rank holds there, for the arrays of its kernels
+_OF_WHOLE = 2.5  # bytes of a GPU's whole memory for each byte of a graph's arcs: what its kernels take at most (docs/gpu.md)
 _OF_VERTEX, _OFFSET = 16, 8  # bytes: id, row by id and position; an offset in each direction
 _PLAN = 4  # bytes of an arc, at most, that PageRank has in pinned memory beside arcs that are there
 
@@ -53,23 +54,14 @@ def on_gpu_or_cpu(what: str, needed: int, make: Callable[[Backend], Made]) -> Ma
 ON_GPU = PlacedArcs("device", 0, 0, 0)  # arcs that are there, or of which nothing is to be decided
 
 
-def held_by_gpu(arcs: int, free: int) -> bool:
+def held_by_gpu(arcs: int, free: int, times: float = _OF_ARCS) -> bool:
     """Whether a GPU with `free` bytes has memory for arcs of so many bytes, and for its kernels."""
-    return _OF_ARCS * arcs < free
+    return times * arcs < free
 
 
 def beside_arcs(vertices: int, directions: int) -> int:
     """Bytes of a GPU's memory that a graph takes beside its arcs, at least."""
     return vertices * (_OF_VERTEX + _OFFSET * directions)
-
-
-def require_vertices(vertices: int, directions: int, free: int) -> None:
-    """Raise TooLarge unless a GPU with `free` bytes has memory for what a graph has beside its arcs."""
-    if (needed := beside_arcs(vertices, directions)) > free:
-        raise TooLarge(
-            f"a graph of {vertices:,} vertices takes at least {size(needed)} of the GPU's memory beside its arcs, "
-            f"and {size(free)} are free; compute it on the CPU (backend)"
-        )
 
 
 def pinned_bytes(arcs: int, number: int) -> int:
@@ -78,9 +70,12 @@ def pinned_bytes(arcs: int, number: int) -> int:
 
 
 def place(number: int, of_each: int) -> PlacedArcs:
-    """Choose the memory for a number of stored arcs, in one direction or both, of so many bytes each."""
+    """Choose the memory for a number of stored arcs, in one direction or both, of so many bytes each.
+
+    By the whole memory of the GPU, or its limit, so that the choice is the same in the next run.
+    """
     needed = number * of_each
-    if held_by_gpu(needed, free_memory("gpu")):
+    if held_by_gpu(needed, total_bytes(), _OF_WHOLE):
         return ON_GPU
     import cupy  # noqa: F401  (from here on, what its context takes is not free)
 

@@ -19,7 +19,7 @@ from pipeline.config.model import Model, Snap
 from pipeline.config.products.places import PlacesConfig
 from pipeline.config.products.zones import ZonesConfig
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.beyond_gpu import ON_GPU, PlacedArcs, require_vertices
+from pipeline.runtime.beyond_gpu import ON_GPU, PlacedArcs
 from pipeline.runtime.memory import stages_at_once
 from pipeline.store.arrays import bytes_of_arrays
 from pipeline.store.edges import HeldEdges
@@ -127,16 +127,12 @@ class Runtime:
         return {"arcs_in": "host"} if self.arcs_of(graph).memory == "host" else {}
 
     def for_stage(self, algorithm: Algorithm, graph: Folder, options: Model | None = None) -> "Runtime":
-        """Where a stage is computed and proved: on the CPU if it cannot read the graph's arcs from the host's memory.
-
-        Raises TooLarge if the GPU has not even memory for the graph's vertices.
-        """
+        """Where a stage is computed and proved: on the CPU if it cannot read the graph's arcs from the host's memory."""
         placed = self.arcs_of(graph)
         if placed.memory == "device":
             return self
         if placed.memory == "host":
             need, facts = algorithm.costs.pinned, GraphFacts.of(graph)
-            require_vertices(facts.vertices, 1 if facts.symmetric else 2, placed.free)
             if need is None or getattr(options, "seeds", None):
                 why = "its kernels need the arcs in the GPU's memory"
             elif (needed := need.needed(facts.vertices, facts.arcs, facts.symmetric)) > placed.free:

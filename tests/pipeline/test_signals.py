@@ -73,7 +73,7 @@ def test_what_takes_memory_is_stopped_before_anything_is_cleaned(listening):
 
     with pytest.raises(MemoryError):
         signals.apart(work)
-    assert done == ["first", "last", "cleaned"]
+    assert done == ["last", "first", "cleaned"]
 
 
 def test_what_is_undisturbed_is_completed_and_nothing_begins_after_it(listening):

@@ -37,6 +37,7 @@ struct Measured {
     }
 };
 
+// spills: with rows of 64 bits
 extern "C" __global__ void __launch_bounds__(PROOF_THREADS, 5) prove_and_measure(
     const int64_t* offsets, const ROW* tails, const ROW* places, const WEIGHT* weights, const ROW* positions, const bool* joins,
     int64_t num_rows, bool positive, const ROW* sources, int64_t count, int64_t groups, const Length* lengths, int64_t* reached,
@@ -68,7 +69,8 @@ extern "C" __global__ void __launch_bounds__(PROOF_THREADS, 5) prove_and_measure
                 measured.broken |= (uint32_t)(row < num_rows && found.broken[i]) << i;
                 measured.total[i] += there ? own : 0;
                 measured.reached[i] += there;
-                measured.undecided[i] += there && found.decided[i] < 0;
+                const int64_t tree = group * 32 + (threadIdx.x & 31) % LINE * PART + i;
+                measured.undecided[i] += there && (found.decided[i] < 0 || tile.is_source(sources, tree, count, row));
                 measured.farthest[i] = there && own > measured.farthest[i] ? own : measured.farthest[i];
             }
         };

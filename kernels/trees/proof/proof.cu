@@ -32,7 +32,8 @@ extern "C" __global__ void __launch_bounds__(PROOF_THREADS, 5) prove(
                 const int of_tile = number * PART + i;
                 const int64_t tree = group * 32 + of_tile;
                 const Length own = found.own.of[i];
-                const bool reached = own != FAR, decided = reached && found.decided[i] >= 0;
+                const bool reached = own != FAR;
+                const bool decided = reached && found.decided[i] >= 0 && !tile.is_source(sources, tree, count, row);
                 broken |= (uint32_t)(row < num_rows && found.broken[i]) << i;
                 undecided += (uint32_t)(row < num_rows && reached && !decided) << 8 * i;
                 distance_tile[of_tile][own_row] = reached ? (SUM)Kind<SUM>::sum(own) : (SUM)-1;

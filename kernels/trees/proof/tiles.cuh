@@ -140,6 +140,11 @@ struct Tile {
         return found;
     }
 
+    /* Whether a row is the source of a tree, where an arc of length 0 could be taken for one that leads to it. */
+    __device__ __forceinline__ bool is_source(const ROW* sources, int64_t tree, int64_t count, int64_t row) const {
+        return !fast && tree < count && sources[tree] == row;
+    }
+
     /* Call `visit(own_row, found)` for a thread's part of each of the tile's rows. It writes no global memory, so that the
        lengths of the next row can be loaded before. */
     template <bool FAST, bool STATED, typename Visit>

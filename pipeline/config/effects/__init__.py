@@ -46,6 +46,8 @@ def idle_keys(config: RunConfig) -> Iterator[tuple[str, str]]:
         if stage not in config.stages:
             for name in set_keys(table):
                 yield f"{stage}.{name}", f"stage {stage} does not run ({stages}); add it, or leave the key out"
+    if config.limits.gpu_memory and config.backend == "cpu":
+        yield "limits.gpu_memory", "the backend is cpu; choose gpu or auto, or leave it out"
     for name, table in (config.of_stages | config.of_products).items():
         yield from ((f"{name}.{key}", reason) for key, reason in table.idle_keys())
     if not (config.files_of_vertices or config.files_of_pairs):

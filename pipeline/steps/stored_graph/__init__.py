@@ -66,7 +66,8 @@ def stored_graph(
             runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=lays_out_here(cluster)), snap=snap or Snap())
             if turned:
                 runtime.turned[turned.streets.digest] = turned
-            yield named if isinstance(named, StoredGraph) else _laid_out(named, runtime, options), runtime
+            stored = named if isinstance(named, StoredGraph) else _laid_out(named, runtime, options)
+            yield stored, runtime.without_pinned(stored.graph)
 
 
 def folder_of(target: str | Sequence[str]) -> Path | None:

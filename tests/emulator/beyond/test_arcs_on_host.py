@@ -10,10 +10,12 @@ from tests.gpu.beyond.test_arcs_on_host import (  # noqa: F401
     test_a_layout_that_runs_out_of_the_gpus_memory_goes_on_on_the_cpu,
     test_a_run_in_little_memory_publishes_the_same_tables,
     test_a_stage_that_does_not_fit_beside_the_arcs_runs_on_the_cpu,
+    test_a_worker_holds_the_arcs_of_a_graph_on_its_gpu,
     test_an_estimate_says_where_arcs_are,
     test_every_stage_with_arcs_on_the_host,
-    test_too_little_memory_for_the_vertices_is_refused,
+    test_products_of_arcs_that_a_gpu_does_not_hold_are_made_on_the_cpu,
     test_without_host_memory_for_pinned_arcs_stages_run_on_maps,
+    test_without_memory_for_the_vertices_the_cpu_computes,
 )
 
 pytestmark = pytest.mark.sampled

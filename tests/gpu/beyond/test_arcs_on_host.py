@@ -16,8 +16,10 @@ import pyarrow.parquet as pq
 
 from kernels.distributed.gpu.memory import memory_of
 from kernels.registry import BY_NAME
+from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
+from pipeline.config.products import GraphOptions
 from pipeline.config.run import RunConfig
 from pipeline.errors import ProofFailed, TooLarge
 from pipeline.ingest import ingest
@@ -28,6 +30,7 @@ from pipeline.runtime.backend import limited_gpu
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
+from pipeline.steps.stored_graph import stored_graph
 from pipeline.steps.verify import prove
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, make
@@ -122,6 +125,7 @@ def test_every_stage_with_arcs_on_the_host(weights, directed, tmp_path, monkeypa
         expected[stage] = run_stage(graph, stage, (), Runtime(tmp_path / where, where)).manifest.files
     monkeypatch.setattr(beyond_gpu, "held_by_gpu", lambda *_: False)
     runtime = Runtime(tmp_path / "host", "gpu")
+    assert runtime.arcs_of(graph).memory == "host"
     for stage in READING:
         answer = run_stage(graph, stage, (), runtime)
         assert answer.manifest.files == expected[stage], stage
@@ -167,14 +171,25 @@ def test_a_stage_that_does_not_fit_beside_the_arcs_runs_on_the_cpu(tmp_path, cap
     assert digests(little) == digests(on_cpu)
 
 
-def test_too_little_memory_for_the_vertices_is_refused(tmp_path):
-    graph = source(tmp_path)
-    vertices = GraphFacts.of(lay_out(ingest(graph, tmp_path), LayoutConfig(), Runtime(tmp_path))).vertices
-    with pytest.raises(
-        TooLarge, match=rf"{vertices:,} vertices takes at least [\d.]+ kB of the GPU's memory .* 5\.0 kB are free"
-    ):
-        run(configured(tmp_path, graph, "refused", 5000))
-    assert not (tmp_path / "refused" / "latest").exists()
+def test_without_memory_for_the_vertices_the_cpu_computes(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    little = run(configured(tmp_path, source(tmp_path), "little", 5000, stages=["wcc"]))
+    assert little.facts["steps"]["wcc"]["backend"] == "cpu"
+    assert "of the GPU's memory beside the arcs, and 5.0 kB are free" in caplog.text
+
+
+def test_products_of_arcs_that_a_gpu_does_not_hold_are_made_on_the_cpu(tmp_path, monkeypatch):
+    published = run(configured(tmp_path, source(tmp_path), "out", stages=["wcc"]))
+    monkeypatch.setattr(beyond_gpu, "held_by_gpu", lambda *_: False)
+    with stored_graph(str(published.path.parents[1]), GraphOptions(backend="gpu")) as (found, runtime):
+        assert runtime.backend == "cpu" and found.graph.digest
+
+
+def test_a_worker_holds_the_arcs_of_a_graph_on_its_gpu(tmp_path, monkeypatch):
+    """Where they are is decided by a run, in its own process."""
+    graph = lay_out(ingest(source(tmp_path), tmp_path), LayoutConfig(), Runtime(tmp_path))
+    monkeypatch.setattr(beyond_gpu, "held_by_gpu", lambda *_: False)
+    assert memory_of(OpenGraphs().graph(graph, "gpu").out.indices) == "device"
 
 
 def test_without_host_memory_for_pinned_arcs_stages_run_on_maps(tmp_path, monkeypatch, caplog):

@@ -17,6 +17,7 @@ from kernels.graph import Graph
 from kernels.hierarchy import build_hierarchy
 from kernels.sssp import sssp
 from kernels.trees import cuda, sweeping, trees
+from kernels.trees.proof import cuda as proof
 from kernels.trees.targets import Targets
 from tests.gpu.inputs import poison
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
@@ -176,3 +177,16 @@ def test_sums_of_every_wrong_length_are_refused(monkeypatch: pytest.MonkeyPatch)
                 wrong[position * 32 + tree] += np.uint32(change & 0xFFFFFFFF)
                 monkeypatch.setattr(cuda, "_sweep", lambda *_, wrong=wrong: wrong)
                 assert cuda.measured(there, hierarchy, rows) is None, (position, tree, change)
+
+
+def test_a_source_that_an_arc_of_length_zero_enters_needs_no_other_row_without_an_arc() -> None:
+    """Vertex 0 is not reached from 1, but would be at distance 0 if the arc to it were taken for one that leads to the source."""
+    graph = graph_of(EdgeList("joined", ((0, 1, 0), (1, 2, 5), (2, 3, 7), (0, 4, 9))))
+    there, hierarchy = to_device(graph), to_device(build_hierarchy(graph))
+    rows, sums = np.array([1], np.int32), np.dtype(np.int32)
+    right = cuda._sweep(hierarchy, rows, sums, None)
+    assert proof.measure(there, hierarchy, rows, right) is not None
+    wrong, places = right.copy(), hierarchy.positions.get()
+    wrong[places[0] * 32], wrong[places[4] * 32] = 0, 9
+    assert proof.measure(there, hierarchy, rows, wrong) is None
+    assert proof.prove(there, hierarchy, rows, wrong, sums, True).waiting.tolist() == [True]

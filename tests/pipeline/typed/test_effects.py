@@ -22,6 +22,7 @@ IDLE = {  # what is refused, its key, and what gives it an effect
     "[graph.node_columns]\nvertex = 'id'": ("graph.node_columns.vertex", {"[graph": "graph.nodes = 'n.csv'\n[graph"}),
     "[graph.node_columns]\nx = 'lon'": ("graph.node_columns.x", {"[graph": "graph.coordinates = 'c.csv'\n[graph"}),
     "graph.nodes = 'n.csv'\n[graph.node_columns]\ny = 'lat'": ("graph.node_columns.y", {"graph.nodes": "graph.coordinates"}),
+    "backend = 'cpu'\nlimits.gpu_memory = '1 GiB'": ("limits.gpu_memory", {"'cpu'": "'auto'"}),
     "graph.columns.weight = false\ngraph.weight.unit = 'm'": ("graph.weight.unit", {"false": "'km'"}),
 }
 
