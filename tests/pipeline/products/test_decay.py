@@ -94,7 +94,7 @@ def test_sums_that_decay(some, asked):
 @pytest.mark.parametrize("sources", [FACILITIES, None], ids=["some", "all"])
 def test_two_step_floating_catchment_areas(some, monkeypatch, asked, sources):
     """As PySAL's `access` has them; the island demands nothing."""
-    monkeypatch.setattr(access, "_TASKS", 3)
+    monkeypatch.setattr(sweeping.Sweeps, "summing_tasks", lambda sweeps, *_: sweeps.tasks(-(-sweeps.count // 3)))
     monkeypatch.setattr(sweeping, "WORTH", 1 if sources is None else 1000)
     monkeypatch.setattr("kernels.trees._MOST", 2)  # trees of a batch that are searched
     asked = {**asked, "direction": "to", "supply": "jobs", "demand": "people"}
