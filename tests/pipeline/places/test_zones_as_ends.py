@@ -149,6 +149,26 @@ def test_what_no_vertex_stands_for_is_refused(tmp_path, graph):
         load_run(tmp_path / "run.toml")
 
 
+@pytest.mark.parametrize("centre", [{}, {"centre": "pupils"}])
+def test_no_vertex_in_any_zone(tmp_path, graph, centre):
+    """Because they are elsewhere, their system is another one, or vertices have no coordinates."""
+    into, missing = partial(matrix_into, backend="cpu"), r"zone 'far' has no vertex that may stand for it; leave it out"
+    (tmp_path / "far.geojson").write_text(features({"far": shapely.box(5, 5, 6, 6), "further": shapely.box(7, 7, 8, 8)}))
+    with pytest.raises(BadSource, match=missing):
+        into(graph, tmp_path / "m", sources=str(tmp_path / "far.geojson"), zones=centre)
+    wkb = pa.array([shapely.to_wkb(shapely.box(5, 5, 6, 6))], pa.binary())
+    pq.write_table(pa.table({"id": ["far"], "geometry": wkb}), tmp_path / "metres.parquet")
+    with pytest.raises(BadSource, match=missing):
+        into(graph, tmp_path / "m", sources=str(tmp_path / "metres.parquet"), zones=centre | {"crs": "EPSG:3857"})
+    (tmp_path / "edges.csv").write_text("src,dst,weight\n1,2,3\n2,1,3\n")
+    nothing = pa.nulls(2, pa.float64())
+    pq.write_table(pa.table({"vertex": [1, 2], "x": nothing, "y": nothing}), tmp_path / "nowhere.parquet")
+    (tmp_path / "pupils.csv").write_text("vertex,pupils\n1,2\n2,3\n")
+    (tmp_path / "plain.toml").write_text('source = "edges.csv"\ncoordinates = "nowhere.parquet"\nnodes = "pupils.csv"\n')
+    with pytest.raises(BadSource, match="h3:8: no vertex that may stand for a zone has coordinates"):
+        into(str(tmp_path / "plain.toml"), tmp_path / "n", sources="h3:8", zones=centre)
+
+
 def zones_at_random(seed):
     """Zones of points: their names, areas, and the zone, degrees and weight of each point."""
     chosen = np.random.default_rng(seed)
