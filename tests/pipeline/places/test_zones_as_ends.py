@@ -13,6 +13,7 @@ import shapely
 
 from pipeline.config.loading import load_run
 from pipeline.config.products.places import PlacesConfig
+from pipeline.config.products.zones import ZonesConfig
 from pipeline.errors import BadConfig, BadInput, BadSource, ProofFailed
 from pipeline.ingest.zones.detect import names_zones
 from pipeline.inspection.check import check
@@ -127,9 +128,39 @@ def test_files_of_points_stay_places(tmp_path):
     pq.write_table(pa.table({"id": [1, 2], "geom": pa.array(wkb[::-1], pa.binary())}), tmp_path / "other.parquet")
     pq.write_table(pa.table({"id": [1, 2]}), tmp_path / "ids.parquet")
     files = ("points.geojson", "areas.json", "areas.parquet", "other.parquet", "ids.parquet")
-    assert [names_zones(str(tmp_path / file), PlacesConfig()) for file in files] == [False, True, True, True, False]
-    assert not any(names_zones(str(tmp_path / file), PlacesConfig(shapes="centroid")) for file in files)
-    assert not any(names_zones(str(tmp_path / file), PlacesConfig(lon="x", lat="y")) for file in files)
+    known = [names_zones(str(tmp_path / file), PlacesConfig(), ZonesConfig()) for file in files]
+    assert known == [False, True, True, True, False]
+    for places in (PlacesConfig(shapes="centroid"), PlacesConfig(lon="x", lat="y")):
+        assert not any(names_zones(str(tmp_path / file), places, ZonesConfig()) for file in files)
+
+
+@pytest.mark.parametrize(
+    ("places", "zones", "expected"),
+    [
+        ({}, {}, (True, True)),
+        ({"geometry": "entrance"}, {}, (False, True)),
+        ({"geometry": "area"}, {}, (True, True)),
+        ({"geometry": "elsewhere", "vertex": "elsewhere"}, {}, (True, True)),
+        ({"vertex": "gate"}, {}, (False, False)),
+        ({}, {"geometry": "area"}, (True, True)),
+        ({}, {"geometry": "entrance"}, (False, True)),
+        ({"geometry": "entrance", "vertex": "gate"}, {"geometry": "area"}, (True, False)),
+    ],
+)
+def test_columns_that_are_named_decide(tmp_path, places, zones, expected):
+    """Of a Parquet file with polygons and points, and of GeoJSON, both with vertices."""
+    area, entrance = (pa.array([shapely.to_wkb(shape)], pa.binary()) for shape in (WEST, shapely.Point(1, 1)))
+    columns = {name: {"encoding": "WKB", "geometry_types": []} for name in ("area", "entrance")}
+    geo = {"primary_column": "area", "columns": columns}
+    table = pa.table({"id": [1], "entrance": entrance, "area": area, "gate": [3]})
+    pq.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), tmp_path / "a.parquet")
+    (tmp_path / "a.geojson").write_text(features({"a": WEST}).replace("beds", "gate"))
+    files = [str(tmp_path / name) for name in ("a.parquet", "a.geojson")]
+    assert [names_zones(file, PlacesConfig(**places), ZonesConfig(**zones)) for file in files] == [*expected]
+    if zones.get("geometry") == "area":  # also where points are the primary column
+        other = json.dumps(geo | {"primary_column": "entrance"})
+        pq.write_table(table.replace_schema_metadata({"geo": other}), tmp_path / "a.parquet")
+        assert names_zones(files[0], PlacesConfig(**places), ZonesConfig(**zones))
 
 
 def test_what_no_vertex_stands_for_is_refused(tmp_path, graph):
