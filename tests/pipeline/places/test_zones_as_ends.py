@@ -180,6 +180,25 @@ def test_what_no_vertex_stands_for_is_refused(tmp_path, graph):
         load_run(tmp_path / "run.toml")
 
 
+@pytest.mark.parametrize("execute", [check, run])
+def test_keys_of_zones_beside_files_of_points_are_refused(tmp_path, graph, execute):
+    """Unless one of the files has zones, or options name others."""
+    (tmp_path / "points.geojson").write_text(features({"a": shapely.Point(0, 0)}))
+    begin = 'output = "out"\ngraph = "graph.toml"\nstages = ["bfs"]\n'
+    for sources, key, refused in [("points.geojson", "centre", True), ("points.geojson", "id", True), (CELLS, "centre", False)]:
+        (tmp_path / "run.toml").write_text(f'{begin}sources = "{sources}"\nzones = {{ {key} = "pupils" }}\n')
+        config = load_run(tmp_path / "run.toml")
+        if not refused:
+            execute(config)
+            execute(load_run(tmp_path / "run.toml", sources=str(tmp_path / "points.geojson")))
+            continue
+        with pytest.raises(BadConfig, match=rf"^zones.{key}: has no effect: there are places or .*points.geojson; name zones"):
+            execute(config)
+    more = 'zones = { centre = "pupils" }\n[nearest]\nfacilities = "halves.geojson"\n'
+    (tmp_path / "run.toml").write_text(f'{begin}sources = "points.geojson"\n{more}')
+    execute(load_run(tmp_path / "run.toml"))
+
+
 @pytest.mark.parametrize("centre", [{}, {"centre": "pupils"}])
 def test_no_vertex_in_any_zone(tmp_path, graph, centre):
     """Because they are elsewhere, their system is another one, or vertices have no coordinates."""
