@@ -63,7 +63,7 @@ def _in_files(files: Mapping[str, str], edges: Folder, runtime: Runtime) -> Iter
         if not has_places(file, runtime.places):
             yield _listed(edges, [*vertices_in(file)], f"{file}: ")
             continue
-        if names_zones(file, runtime.places):  # whose vertices stand for them, without a foot on a street
+        if names_zones(file, runtime.places, runtime.zones):  # whose vertices stand for them, without a foot on a street
             continue
         places = list_of(file, runtime)
         free = ~np.isnan(places.degrees).any(axis=1)

@@ -53,7 +53,7 @@ def placed_in(file: str, edges: Folder, graph: Folder, runtime: Runtime) -> Plac
     if not has_places(file, runtime.places):
         return None
     key = Placed, file, edges.digest, graph.digest
-    if names_zones(file, runtime.places):
+    if names_zones(file, runtime.places, runtime.zones):
         from pipeline.steps.places.zones import placed_zones
 
         return runtime.derived.get(key, lambda: placed_zones(file, edges, graph, runtime))

@@ -13,6 +13,7 @@ import shapely
 
 from pipeline.config.loading import load_run
 from pipeline.config.products.places import PlacesConfig
+from pipeline.config.products.zones import ZonesConfig
 from pipeline.errors import BadConfig, BadInput, BadSource, ProofFailed
 from pipeline.ingest.zones.detect import names_zones
 from pipeline.inspection.check import check
@@ -127,9 +128,39 @@ def test_files_of_points_stay_places(tmp_path):
     pq.write_table(pa.table({"id": [1, 2], "geom": pa.array(wkb[::-1], pa.binary())}), tmp_path / "other.parquet")
     pq.write_table(pa.table({"id": [1, 2]}), tmp_path / "ids.parquet")
     files = ("points.geojson", "areas.json", "areas.parquet", "other.parquet", "ids.parquet")
-    assert [names_zones(str(tmp_path / file), PlacesConfig()) for file in files] == [False, True, True, True, False]
-    assert not any(names_zones(str(tmp_path / file), PlacesConfig(shapes="centroid")) for file in files)
-    assert not any(names_zones(str(tmp_path / file), PlacesConfig(lon="x", lat="y")) for file in files)
+    known = [names_zones(str(tmp_path / file), PlacesConfig(), ZonesConfig()) for file in files]
+    assert known == [False, True, True, True, False]
+    for places in (PlacesConfig(shapes="centroid"), PlacesConfig(lon="x", lat="y")):
+        assert not any(names_zones(str(tmp_path / file), places, ZonesConfig()) for file in files)
+
+
+@pytest.mark.parametrize(
+    ("places", "zones", "expected"),
+    [
+        ({}, {}, (True, True)),
+        ({"geometry": "entrance"}, {}, (False, True)),
+        ({"geometry": "area"}, {}, (True, True)),
+        ({"geometry": "elsewhere", "vertex": "elsewhere"}, {}, (True, True)),
+        ({"vertex": "gate"}, {}, (False, False)),
+        ({}, {"geometry": "area"}, (True, True)),
+        ({}, {"geometry": "entrance"}, (False, True)),
+        ({"geometry": "entrance", "vertex": "gate"}, {"geometry": "area"}, (True, False)),
+    ],
+)
+def test_columns_that_are_named_decide(tmp_path, places, zones, expected):
+    """Of a Parquet file with polygons and points, and of GeoJSON, both with vertices."""
+    area, entrance = (pa.array([shapely.to_wkb(shape)], pa.binary()) for shape in (WEST, shapely.Point(1, 1)))
+    columns = {name: {"encoding": "WKB", "geometry_types": []} for name in ("area", "entrance")}
+    geo = {"primary_column": "area", "columns": columns}
+    table = pa.table({"id": [1], "entrance": entrance, "area": area, "gate": [3]})
+    pq.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), tmp_path / "a.parquet")
+    (tmp_path / "a.geojson").write_text(features({"a": WEST}).replace("beds", "gate"))
+    files = [str(tmp_path / name) for name in ("a.parquet", "a.geojson")]
+    assert [names_zones(file, PlacesConfig(**places), ZonesConfig(**zones)) for file in files] == [*expected]
+    if zones.get("geometry") == "area":  # also where points are the primary column
+        other = json.dumps(geo | {"primary_column": "entrance"})
+        pq.write_table(table.replace_schema_metadata({"geo": other}), tmp_path / "a.parquet")
+        assert names_zones(files[0], PlacesConfig(**places), ZonesConfig(**zones))
 
 
 def test_what_no_vertex_stands_for_is_refused(tmp_path, graph):
@@ -147,6 +178,45 @@ def test_what_no_vertex_stands_for_is_refused(tmp_path, graph):
     (tmp_path / "run.toml").write_text('output = "out"\ngraph = "graph.toml"\nzones = { centre = "pupils" }\n')
     with pytest.raises(BadConfig, match=r"zones.centre: has no effect: no zones are sources or facilities"):
         load_run(tmp_path / "run.toml")
+
+
+@pytest.mark.parametrize("execute", [check, run])
+def test_keys_of_zones_beside_files_of_points_are_refused(tmp_path, graph, execute):
+    """Unless one of the files has zones, or options name others."""
+    (tmp_path / "points.geojson").write_text(features({"a": shapely.Point(0, 0)}))
+    begin = 'output = "out"\ngraph = "graph.toml"\nstages = ["bfs"]\n'
+    for sources, key, refused in [("points.geojson", "centre", True), ("points.geojson", "id", True), (CELLS, "centre", False)]:
+        (tmp_path / "run.toml").write_text(f'{begin}sources = "{sources}"\nzones = {{ {key} = "pupils" }}\n')
+        config = load_run(tmp_path / "run.toml")
+        if not refused:
+            execute(config)
+            execute(load_run(tmp_path / "run.toml", sources=str(tmp_path / "points.geojson")))
+            continue
+        with pytest.raises(BadConfig, match=rf"^zones.{key}: has no effect: there are places or .*points.geojson; name zones"):
+            execute(config)
+    more = 'zones = { centre = "pupils" }\n[nearest]\nfacilities = "halves.geojson"\n'
+    (tmp_path / "run.toml").write_text(f'{begin}sources = "points.geojson"\n{more}')
+    execute(load_run(tmp_path / "run.toml"))
+
+
+@pytest.mark.parametrize("centre", [{}, {"centre": "pupils"}])
+def test_no_vertex_in_any_zone(tmp_path, graph, centre):
+    """Because they are elsewhere, their system is another one, or vertices have no coordinates."""
+    into, missing = partial(matrix_into, backend="cpu"), r"zone 'far' has no vertex that may stand for it; leave it out"
+    (tmp_path / "far.geojson").write_text(features({"far": shapely.box(5, 5, 6, 6), "further": shapely.box(7, 7, 8, 8)}))
+    with pytest.raises(BadSource, match=missing):
+        into(graph, tmp_path / "m", sources=str(tmp_path / "far.geojson"), zones=centre)
+    wkb = pa.array([shapely.to_wkb(shapely.box(5, 5, 6, 6))], pa.binary())
+    pq.write_table(pa.table({"id": ["far"], "geometry": wkb}), tmp_path / "metres.parquet")
+    with pytest.raises(BadSource, match=missing):
+        into(graph, tmp_path / "m", sources=str(tmp_path / "metres.parquet"), zones=centre | {"crs": "EPSG:3857"})
+    (tmp_path / "edges.csv").write_text("src,dst,weight\n1,2,3\n2,1,3\n")
+    nothing = pa.nulls(2, pa.float64())
+    pq.write_table(pa.table({"vertex": [1, 2], "x": nothing, "y": nothing}), tmp_path / "nowhere.parquet")
+    (tmp_path / "pupils.csv").write_text("vertex,pupils\n1,2\n2,3\n")
+    (tmp_path / "plain.toml").write_text('source = "edges.csv"\ncoordinates = "nowhere.parquet"\nnodes = "pupils.csv"\n')
+    with pytest.raises(BadSource, match="h3:8: no vertex that may stand for a zone has coordinates"):
+        into(str(tmp_path / "plain.toml"), tmp_path / "n", sources="h3:8", zones=centre)
 
 
 def zones_at_random(seed):

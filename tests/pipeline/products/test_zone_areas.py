@@ -12,8 +12,10 @@ import pytest
 import shapely
 
 from pipeline.config.loading import load_run, run_config
+from pipeline.config.products.places import PlacesConfig
 from pipeline.config.products.zones import ZonesConfig
 from pipeline.errors import BadConfig, BadInput
+from pipeline.ingest.places import read_places
 from pipeline.ingest.zones import read_zones
 from pipeline.inspection.check import check
 from pipeline.run import run
@@ -213,3 +215,18 @@ def test_a_cell_across_the_180th_meridian_is_cut_there():
     assert outline.area == pytest.approx(0.0578, abs=0.01)
     pole = h3.latlng_to_cell(89.9999, 0, 0)
     assert Shapes(0).outlines(pa.array([pole])).null_count == 1
+
+
+def test_a_wrong_crs_is_blamed_on_what_states_it(tmp_path):
+    """A file's own, or the configuration's."""
+    area, point = (pa.array([shapely.to_wkb(shape)], pa.binary()) for shape in (shapely.box(0, 0, 1, 1), shapely.Point(0, 0)))
+    path, described = tmp_path / "z.parquet", {"encoding": "WKB", "geometry_types": [], "crs": {"type": "Nonsense"}}
+    for read, config, shapes in ((read_zones, ZonesConfig, area), (read_places, PlacesConfig, point)):
+        table = pa.table({"id": [1], "geometry": shapes})
+        geo = json.dumps({"primary_column": "geometry", "columns": {"geometry": described}})
+        pq.write_table(table.replace_schema_metadata({"geo": geo}), path)
+        with pytest.raises(BadConfig, match=r"^.*z\.parquet: its crs: .*Nonsense.* is not a coordinate reference system"):
+            read(str(path), config(crs="EPSG:2263"))
+        pq.write_table(table, path)
+        with pytest.raises(BadConfig, match=r"^(zones|places)\.crs: 'EPSG:1' is not a coordinate reference system"):
+            read(str(path), config(crs="EPSG:1"))

@@ -58,16 +58,18 @@ def _centre(name: Any, shapes: Shapes | None, degrees: Array, weights: Array) ->
 
 
 def _of_area(shapes: Shapes, name: Any) -> Array:
-    """The centre of a cell or polygon; of one on both sides of the 180th meridian as if western longitudes were beyond it."""
+    """The centre of a cell or polygon; parts more than half a turn away from the largest are counted on its other side."""
     if shapes.resolution is not None:
         import h3.api.numpy_int as h3
 
         return np.array(h3.cell_to_latlng(int(name, 16))[::-1])
     import shapely
 
-    area = shapes.areas[pc.index(shapes.ids, pa.scalar(name, shapes.ids.type)).as_py()]
-    west, _, east, _ = shapely.bounds(area)
-    turn = _TURN if east - west >= _TURN / 2 else 0.0
-    parts = (shape_of(shapely.to_wkb(part))["coordinates"] for part in shapely.get_parts(area))
-    polygons = [[[[x + turn * (x < 0), y] for x, y in ring] for ring in part] for part in parts]
+    parts = shapely.get_parts(shapes.areas[pc.index(shapes.ids, pa.scalar(name, shapes.ids.type)).as_py()]).tolist()
+    middles = [(part.bounds[0] + part.bounds[2]) / 2 for part in parts]
+    middle = middles[max(range(len(parts)), key=lambda at: parts[at].area)]
+    polygons = []
+    for part, own in zip(parts, middles, strict=True):
+        turn = -_TURN if own - middle > _TURN / 2 else _TURN if middle - own > _TURN / 2 else 0.0
+        polygons.append([[[x + turn, y] for x, y in ring] for ring in shape_of(part.wkb)["coordinates"]])
     return np.array(centroid({"type": "MultiPolygon", "coordinates": polygons}, degrees=False))

@@ -53,8 +53,8 @@ def central_vertices(
 def _centres(zones: Zones, numbers: Array, places: Array, weights: Array) -> Array:
     """Unit vectors of the centres of zones, float64 [Z, 3]."""
 
-    def sums(factors: Array) -> Array:
-        return np.stack([np.bincount(numbers, factors * axis, len(zones)) for axis in places.T], axis=1)
+    def sums(factors: Array) -> Array:  # of no rows NumPy counts integers, whatever the weights are
+        return np.stack([np.bincount(numbers, factors * axis, len(zones)) for axis in places.T], axis=1).astype(np.float64)
 
     centres, known = sums(weights), np.bincount(numbers, weights, len(zones)) > 0
     otherwise = zones.shapes.centres(zones.names) if zones.shapes else sums(np.ones(len(numbers)))

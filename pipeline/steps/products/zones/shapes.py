@@ -92,7 +92,7 @@ class Shapes:
     def centres(self, names: pa.Array) -> Array:
         """Unit vectors of the centroids of zones, float64 [n, 3]; of cells their centres. NaN for no zone.
 
-        Longitudes of an area on both sides of the 180th meridian are counted eastwards.
+        Parts of an area that the 180th meridian separates are beside each other.
         """
         degrees = np.full((len(names), 2), np.nan)
         if self.resolution is not None:
@@ -144,13 +144,18 @@ def _outline(cell: str) -> object:
 
 
 def _in_one_piece(area: object) -> object:
-    """An area that the 180th meridian cuts, with longitudes beyond it."""
+    """An area whose parts are whole turns away from where they were, each on the side of the globe around the largest one."""
     import shapely
 
-    west, _, east, _ = shapely.bounds(area)
-    if east - west < _HALF_TURN:
+    parts = shapely.get_parts(area)
+    west, _, east, _ = shapely.bounds(parts).T
+    middles = (west + east) / 2
+    turns = 2 * _HALF_TURN * np.round((middles[shapely.area(parts).argmax()] - middles) / (2 * _HALF_TURN))
+    if not turns.any():
         return area
-    return shapely.transform(area, lambda corners: corners + np.outer(corners[:, 0] < 0, (2 * _HALF_TURN, 0.0)))
+    return shapely.multipolygons(
+        [shapely.transform(part, partial(np.add, (turn, 0.0))) for part, turn in zip(parts, turns, strict=True)]
+    )
 
 
 def _width(corners: Sequence[tuple[float, float]]) -> float:
