@@ -1,6 +1,7 @@
 """Overture's transportation theme: segments, as Parquet. Roads that a profile takes become arcs between connectors.
 
 rules.py     who may travel on which part of a segment, and how fast
+columns.py   their columns in plain types
 lines.py     the lines of segments, and places along them
 transitions.py   those that are prohibited, as turn restrictions
 parts.py     segments are cut at connectors, and where what the rules say changes

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from kernels.graph import Array
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
+from pipeline.ingest.formats.overture.columns import NEEDED, plain
 from pipeline.ingest.formats.overture.cutting import Cuts, Refusing, conditional_rules, cuts_of
 from pipeline.ingest.formats.overture.lines import Lines, along, lines_of, to_units
 from pipeline.ingest.formats.overture.rules import LISTS, RoadRules
@@ -24,8 +25,7 @@ from pipeline.ingest.formats.overture.transitions import OpenPart, Transitions
 from pipeline.ingest.formats.parquet import reading
 from pipeline.ingest.formats.parquet.footer import open_file
 
-_NEEDED = ("id", "geometry", "subtype", "class", "connectors")
-_COLUMNS = (*_NEEDED, "subclass", "names", "prohibited_transitions", *LISTS)
+_COLUMNS = (*NEEDED, "subclass", "names", "prohibited_transitions", *LISTS)
 _BATCH = 2**16  # rows
 _APART = 100  # units, about a metre: a connector at two places
 
@@ -34,7 +34,7 @@ def batches(path: Path, file: str, graph: GraphConfig) -> Iterator[tuple[int, pa
     """The rows of a file of segments, with the number of the first of each table. Raises BadInput."""
     with reading(file), open_file(path, file, graph.limits) as parquet:
         present = parquet.schema_arrow.names
-        if missing := [name for name in _NEEDED if name not in present]:
+        if missing := [name for name in NEEDED if name not in present]:
             raise BadInput(file, f"has no column {missing[0]!r}, which segments of Overture have")
         if parquet.metadata.num_rows > graph.limits.edges:
             reason = f"holds {parquet.metadata.num_rows} rows, the limit is {graph.limits.edges} (graph.limits.edges)"
@@ -79,6 +79,7 @@ class SegmentParts:
 
     def add(self, first_row: int, table: pa.Table) -> None:
         """Add the segments of a table. Raises BadInput."""
+        table = plain(table)
         is_road = pc.equal(table["subtype"], "road").fill_null(False)
         others = table.filter(pc.invert(is_road))["subtype"].fill_null("none").value_counts().to_pylist()
         self.left.update({f"subtype={one['values']}": one["counts"] for one in others})

@@ -41,12 +41,13 @@ def prove_parts(parts: SegmentParts, path: Path, graph: GraphConfig) -> list[str
     stored, seen = _stored(parts), set[str]()
     segment, pieces = next(stored, (None, []))
     for first_row, table in batches(path, parts.file, graph):
-        roads = [number for number, kind in enumerate(table["subtype"].to_pylist()) if kind == "road"]
-        taken = table.take(roads)
-        ends, degrees = lines_of(parts.file, taken["geometry"], first_row)
+        unused = {"names", "prohibited_transitions"}.intersection(table.column_names)
+        every = enumerate(table.drop_columns([*unused]).to_pylist(), first_row)
+        roads = {number: row for number, row in every if row["subtype"] == "road"}
+        lines = pa.chunked_array([[row.pop("geometry") for row in roads.values()]], pa.large_binary())
+        ends, degrees = lines_of(parts.file, lines, first_row)
         metres, units, begin = along(ends, degrees).tolist(), np.rint(degrees / _UNIT).astype(int).tolist(), 0
-        unused = {"geometry", "names", "prohibited_transitions"}.intersection(taken.column_names)
-        for row, end in zip(taken.drop_columns([*unused]).to_pylist(), ends.tolist(), strict=True):
+        for row, end in zip(roads.values(), ends.tolist(), strict=True):
             if row["id"] not in seen:
                 seen.add(row["id"])
                 due = reader.parts(row, metres[end - 1])

@@ -1,0 +1,77 @@
+"""Columns of segments have many types for the same values; what a file has wrong in them, or lacks, is said with its row."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.store.facts import EdgeFacts
+from tests.ingest.overture.segments import SCHEMA, access, limit, read, segment
+from tests.ingest.overture.test_cutting import files_of
+from tests.ingest.overture.test_segments import LINE
+
+TURN = {"sequence": [{"connector_id": "b", "segment_id": "s"}], "final_heading": "backward"}
+AB = [("a", 0), ("b", 1)]
+RULED = segment(
+    "s", LINE, AB, name="Allee", access_restrictions=[access("denied", [0.2, 0.8], mode=["car"], heading="forward")],
+    speed_limits=[limit(30, between=[0.5, 1.0])], road_flags=[{"values": ["is_bridge"], "between": [0.1, 0.2]}],
+)  # fmt: skip
+PLAIN = segment("t", [LINE[-1], (0.004, 0.001)], [("b", 0), ("c", 1)], prohibited_transitions=[TURN])
+RAIL = segment("r", LINE, [], subtype="rail") | {"connectors": None}
+ROWS = [RULED, RAIL, PLAIN]
+
+
+def stored(tmp_path, table, name="other"):
+    pq.write_table(table, tmp_path / f"{name}.parquet")
+    return read(tmp_path / f"{name}.parquet", tmp_path / name)
+
+
+def same(tmp_path, table, rows):
+    """Whether the files and facts of a table are those of rows with Overture's schema."""
+    made = [stored(tmp_path, table), stored(tmp_path, pa.Table.from_pylist(rows, SCHEMA), "plain")]
+    facts = [EdgeFacts.of(edges).roads.stored() | {"seconds": 0} for edges in made]
+    return files_of(made[0]) == files_of(made[1]) and facts[0] == facts[1]
+
+
+@pytest.mark.parametrize("name", [name for name in SCHEMA.names if name not in ("id", "geometry", "subtype", "class")])
+def test_a_column_of_the_type_null_is_one_of_nulls(name, tmp_path):
+    rows = [row | {name: None} for row in ROWS]
+    table = pa.Table.from_pylist(rows, SCHEMA)
+    assert same(tmp_path, table.set_column(SCHEMA.get_field_index(name), name, pa.nulls(len(rows))), rows)
+
+
+def test_fields_of_the_type_null_are_some_of_nulls(tmp_path):
+    bare = {"names": {"primary": None}, "prohibited_transitions": [], "speed_limits": [limit(30)], "access_restrictions": []}
+    rows = [segment(name, LINE, AB) | bare for name in ("s", "t")]
+    assert same(tmp_path, pa.Table.from_pylist(rows), rows)  # as pyarrow infers the types
+
+
+def in_types(kind, text, listing):
+    """A type with others for its texts and lists."""
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, in_types(field.type, text, listing)) for field in kind])
+    if pa.types.is_list(kind):
+        return listing(in_types(kind.value_type, text, listing))
+    return text if pa.types.is_string(kind) else kind
+
+
+@pytest.mark.parametrize("text", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())], ids=str)
+@pytest.mark.parametrize("listing", [pa.list_, pa.large_list, pa.list_view, pa.large_list_view])
+def test_other_types_have_the_same_values(text, listing, tmp_path):
+    schema = pa.schema([(field.name, in_types(field.type, text, listing)) for field in SCHEMA])
+    assert same(tmp_path, pa.Table.from_pylist(ROWS, schema), ROWS)
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.json_(), pa.binary_view()], ids=str)
+def test_views_and_extensions_have_the_same_values(kind, tmp_path):
+    plain = pa.Table.from_pylist(ROWS, SCHEMA)
+    of = pa.binary() if kind == pa.binary_view() else pa.string()
+    schema = pa.schema([(field.name, kind if field.type == of else field.type) for field in SCHEMA])
+    assert same(tmp_path, plain.cast(schema), ROWS)
+
+
+def test_lists_of_a_fixed_size_have_the_same_values(tmp_path):
+    between, two = pa.list_(pa.float64(), 2), pa.struct([("connector_id", pa.string()), ("at", pa.float64())])
+    speed = pa.struct([("max_speed", SCHEMA.field("speed_limits").type.value_type.field("max_speed").type), ("between", between)])
+    fixed = {"connectors": pa.list_(two, 2), "speed_limits": pa.list_(speed, 1)}
+    schema = pa.schema([(field.name, fixed.get(field.name, field.type)) for field in SCHEMA])
+    assert same(tmp_path, pa.Table.from_pylist(ROWS, schema), ROWS)
