@@ -49,7 +49,7 @@ def conditional_rules(rows: pa.Table) -> int:
         column = rows[name].combine_chunks()
         _, first, counts = np.unique(codes_of(column), return_index=True, return_counts=True)
         for stated, count in zip(column.take(pa.array(first)).to_pylist(), counts.tolist(), strict=True):
-            total += count * sum(is_conditional(rule.get("when")) for rule in stated or ())
+            total += count * sum(is_conditional(rule.get("when")) for rule in stated or () if rule)
     return total
 
 
@@ -135,7 +135,8 @@ def _said(rows: pa.Table, metres: Array, rules: RoadRules, refusing: Refusing) -
     _, first, code = np.unique(code, return_index=True, return_inverse=True)
     distinct = rows.select(names).take(pa.array(first)).to_pylist()
     has_ranges = np.array(
-        [any(rule.get("between") for name in LISTS for rule in one.get(name) or ()) for one in distinct], np.bool_
+        [any(rule and rule.get("between") is not None for name in LISTS for rule in one.get(name) or ()) for one in distinct],
+        np.bool_,
     )
     ranged = np.flatnonzero(has_ranges[code]) if len(code) else code
     columns = [*names, "id", "connectors"]

@@ -133,8 +133,10 @@ def ends_of_rules(row: Row) -> list[float]:
     return sorted(ends - {0.0, 1.0})
 
 
-def range_of(rule: Row, name: str) -> tuple[float, float] | None:
+def range_of(rule: Row | None, name: str) -> tuple[float, float] | None:
     """The part of a segment for which a rule of a list is; None if it is for all. Raises ValueError for what is no range."""
+    if rule is None:
+        raise ValueError(f"{name} has a rule that is null")
     between = rule.get("between")
     if between is not None and (len(between) != 2 or None in between or not 0 <= between[0] < between[1] <= 1):
         raise ValueError(f"{name} has a rule between {between}, expected two shares of its length from 0 to 1")
@@ -142,9 +144,9 @@ def range_of(rule: Row, name: str) -> tuple[float, float] | None:
 
 
 def _there(row: Row, name: str, at: float) -> Iterable[Row]:
-    """The rules of a list whose range has a place."""
+    """The rules of a list whose range has a place. Raises ValueError for what is no range."""
     for rule in row.get(name) or ():
-        between = rule.get("between")
+        between = range_of(rule, name)
         if between is None or between[0] <= at <= between[1]:
             yield rule
 

@@ -52,8 +52,10 @@ class Transitions:
         self._stated: list[_Transition] = []
 
     def add(self, row: Row) -> None:
-        """Add those of a segment."""
+        """Add those of a segment. Raises ValueError for one that is null or has a null in its sequence."""
         stated, first = row.get("prohibited_transitions") or (), self.read
+        if any(one is None or None in (one.get("sequence") or ()) for one in stated):
+            raise ValueError("prohibited_transitions has a null, or one in a sequence")
         self.read += len(stated)
         for number, one in enumerate(stated if self._obeyed else (), first):
             reason = self._why_left(row, one)
