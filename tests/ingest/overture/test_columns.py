@@ -110,3 +110,24 @@ def test_a_null_in_transitions_is_refused(wrong, tmp_path):
 )
 def test_a_wrong_line_is_named_by_its_row_in_the_file(geometry, reason, tmp_path):
     refused(tmp_path, {"geometry": geometry}, reason)
+
+
+@pytest.mark.parametrize(
+    ("rows", "left"),
+    [
+        ([], "0"),
+        ([RAIL], "subtype=rail 1"),
+        ([PLAIN | {"class": "steps"}, RAIL], "class=steps 1, subtype=rail 1"),
+        ([PLAIN | {"class": None}], "no class 1"),
+        ([RULED | {"access_restrictions": [access("denied")]}], "access 1"),
+    ],
+)
+def test_a_file_without_streets_is_refused(rows, left, tmp_path):
+    with pytest.raises(BadInput, match=f"has no street for profile car; segments that are none: {left}$"):
+        stored(tmp_path, pa.Table.from_pylist(rows, SCHEMA))
+
+
+def test_a_file_of_nothing_but_islands_is_refused(tmp_path):
+    pq.write_table(pa.Table.from_pylist(ROWS, SCHEMA), tmp_path / "a.parquet")
+    with pytest.raises(BadInput, match="but islands of fewer than 100 vertices"):
+        read(tmp_path / "a.parquet", tmp_path / "work", islands=100)
