@@ -4,8 +4,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.errors import BadInput
 from pipeline.store.facts import EdgeFacts
-from tests.ingest.overture.segments import SCHEMA, access, limit, read, segment
+from tests.ingest.overture.segments import SCHEMA, access, limit, line, read, segment
 from tests.ingest.overture.test_cutting import files_of
 from tests.ingest.overture.test_segments import LINE
 
@@ -75,3 +76,58 @@ def test_lists_of_a_fixed_size_have_the_same_values(tmp_path):
     fixed = {"connectors": pa.list_(two, 2), "speed_limits": pa.list_(speed, 1)}
     schema = pa.schema([(field.name, fixed.get(field.name, field.type)) for field in SCHEMA])
     assert same(tmp_path, pa.Table.from_pylist(ROWS, schema), ROWS)
+
+
+LISTS = ("access_restrictions", "speed_limits", "road_surface", "road_flags", "subclass_rules")
+
+
+def refused(tmp_path, changed, reason):
+    with pytest.raises(BadInput, match=reason):
+        stored(tmp_path, pa.Table.from_pylist([RAIL, PLAIN, RULED | changed], SCHEMA))
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_range_without_ends_is_refused(name, tmp_path):
+    changed = dict.fromkeys(LISTS) | {name: [{"between": []}]}
+    refused(tmp_path, changed, rf"row 2: segment s: {name} has a rule between \[\], expected two shares")
+
+
+@pytest.mark.parametrize("between", [None, [0.2, 0.5]])
+@pytest.mark.parametrize("name", LISTS)
+def test_a_rule_that_is_null_is_refused(name, between, tmp_path):
+    other = "road_flags" if name != "road_flags" else "road_surface"
+    changed = dict.fromkeys(LISTS) | {name: [None], other: [{"between": between}]}
+    refused(tmp_path, changed, f"row 2: segment s: {name} has a rule that is null")
+
+
+@pytest.mark.parametrize("wrong", [None, TURN | {"sequence": [None]}])
+def test_a_null_in_transitions_is_refused(wrong, tmp_path):
+    refused(tmp_path, {"prohibited_transitions": [wrong]}, "row 2: segment s: prohibited_transitions has a null")
+
+
+@pytest.mark.parametrize(
+    ("geometry", "reason"), [(b"zz", "row 2: geometry is not a line"), (line((0, 0), (200, 0)), r"row 2: geometry has the point")]
+)
+def test_a_wrong_line_is_named_by_its_row_in_the_file(geometry, reason, tmp_path):
+    refused(tmp_path, {"geometry": geometry}, reason)
+
+
+@pytest.mark.parametrize(
+    ("rows", "left"),
+    [
+        ([], "0"),
+        ([RAIL], "subtype=rail 1"),
+        ([PLAIN | {"class": "steps"}, RAIL], "class=steps 1, subtype=rail 1"),
+        ([PLAIN | {"class": None}], "no class 1"),
+        ([RULED | {"access_restrictions": [access("denied")]}], "access 1"),
+    ],
+)
+def test_a_file_without_streets_is_refused(rows, left, tmp_path):
+    with pytest.raises(BadInput, match=f"has no street for profile car; segments that are none: {left}$"):
+        stored(tmp_path, pa.Table.from_pylist(rows, SCHEMA))
+
+
+def test_a_file_of_nothing_but_islands_is_refused(tmp_path):
+    pq.write_table(pa.Table.from_pylist(ROWS, SCHEMA), tmp_path / "a.parquet")
+    with pytest.raises(BadInput, match="but islands of fewer than 100 vertices"):
+        read(tmp_path / "a.parquet", tmp_path / "work", islands=100)

@@ -48,10 +48,10 @@ class Lines:
         return units, before, behind
 
 
-def lines_of(file: str, column: pa.ChunkedArray, first_row: int) -> tuple[Array, Array]:
+def lines_of(file: str, column: pa.ChunkedArray, rows: Array) -> tuple[Array, Array]:
     """Where the points of each line end, int64 [n], and their longitudes and latitudes in degrees, float64 [P, 2].
 
-    `first_row` is the number of the first line in the file. Raises BadInput for a value that is no line of degrees.
+    `rows`, int64 [n], are their numbers in the file. Raises BadInput for a value that is no line of degrees.
     """
     chunks = [chunk.storage if isinstance(chunk, pa.ExtensionArray) else chunk for chunk in column.chunks]
     values = pa.concat_arrays([chunk.cast(pa.large_binary()) for chunk in chunks]) if chunks else pa.array([], pa.large_binary())
@@ -64,7 +64,7 @@ def lines_of(file: str, column: pa.ChunkedArray, first_row: int) -> tuple[Array,
     kind, count = np.ascontiguousarray(head[:, 1:5]).view("<u4")[:, 0], np.ascontiguousarray(head[:, 5:9]).view("<u4")[:, 0]
     right = long & (head[:, 0] == 1) & (kind == _LINE) & (count >= 2) & (sizes == _HEAD + 16 * count.astype(np.int64))
     if not right.all():
-        row = first_row + int(np.argmin(right))
+        row = rows[np.argmin(right)]
         raise BadInput(file, f"row {row}: geometry is not a line of two points or more in WKB, as Overture writes it")
     kept = np.ones(int(offsets[-1] - offsets[0]), np.bool_)
     kept[((offsets[:-1] - offsets[0])[:, None] + np.arange(_HEAD)).ravel()] = False
@@ -73,7 +73,7 @@ def lines_of(file: str, column: pa.ChunkedArray, first_row: int) -> tuple[Array,
     wrong = ~((np.abs(points[:, 0]) <= 180) & (np.abs(points[:, 1]) <= 90))
     if wrong.any():
         at = int(np.argmax(wrong))
-        row = first_row + int(np.searchsorted(ends, at, side="right"))
+        row = rows[np.searchsorted(ends, at, side="right")]
         raise BadInput(file, f"row {row}: geometry has the point {points[at].tolist()}, which is no longitude and latitude")
     return ends, points
 

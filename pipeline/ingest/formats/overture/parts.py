@@ -85,7 +85,7 @@ class SegmentParts:
         self.left.update({f"subtype={one['values']}": one["counts"] for one in others})
         numbers = first_row + np.flatnonzero(is_road.to_numpy())
         roads = table.filter(is_road)
-        ends, degrees = lines_of(self.file, roads["geometry"], first_row)
+        ends, degrees = lines_of(self.file, roads["geometry"], numbers)
         rows = roads.drop_columns(["geometry"]).combine_chunks()
         self.counts["conditional"] += conditional_rules(rows)
         fresh = self._fresh(numbers, rows["id"].to_pylist())

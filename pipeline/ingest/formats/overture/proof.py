@@ -45,7 +45,7 @@ def prove_parts(parts: SegmentParts, path: Path, graph: GraphConfig) -> list[str
         every = enumerate(table.drop_columns([*unused]).to_pylist(), first_row)
         roads = {number: row for number, row in every if row["subtype"] == "road"}
         lines = pa.chunked_array([[row.pop("geometry") for row in roads.values()]], pa.large_binary())
-        ends, degrees = lines_of(parts.file, lines, first_row)
+        ends, degrees = lines_of(parts.file, lines, np.array([*roads]))
         metres, units, begin = along(ends, degrees).tolist(), np.rint(degrees / _UNIT).astype(int).tolist(), 0
         for row, end in zip(roads.values(), ends.tolist(), strict=True):
             if row["id"] not in seen:

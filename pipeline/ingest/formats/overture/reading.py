@@ -12,6 +12,7 @@ import pyarrow as pa
 from kernels.graph import Array
 from pipeline.config.graph import GraphConfig
 from pipeline.config.roads import OsmConfig
+from pipeline.errors import BadInput
 from pipeline.ingest.formats.format import EdgeList
 from pipeline.ingest.formats.overture.parts import SegmentParts, batches
 from pipeline.ingest.formats.overture.proof import prove_names, prove_parts
@@ -43,6 +44,8 @@ def read_segments(path: Path, file: str, graph: GraphConfig) -> EdgeList:
                        [one.highway for one in streets], speeds, "segment")  # fmt: skip
     network = RoadNetwork(chains_of(at, ends, passable, units), known, graph.osm)
     numbers, names = _numbers(network, ids, len(units))
+    if not len(names):
+        raise BadInput(file, _nothing(graph.osm, parts))
     network.known = known = replace(known, ids=numbers)
     claim = WaysRead(at, ends, passable, known, graph.osm.weight == "time", graph.osm.islands)
 
@@ -59,6 +62,16 @@ def read_segments(path: Path, file: str, graph: GraphConfig) -> EdgeList:
 
     edges = edge_list_of(file, graph, network, proved)
     return replace(edges, names=names, first_id=0, declared_vertices=len(names))
+
+
+def _nothing(config: OsmConfig, parts: SegmentParts) -> str:
+    """Why a file has no street."""
+    if parts.segments:
+        return (
+            f"has no street for profile {config.profile} but islands of fewer than {config.islands} vertices (graph.osm.islands)"
+        )
+    left = ", ".join(f"{reason} {count:,}" for reason, count in sorted(parts.left.items()))
+    return f"has no street for profile {config.profile}; segments that are none: {left or 0}"
 
 
 def _numbers(network: RoadNetwork, ids: pa.Array, nodes: int) -> tuple[Array, VertexNames]:
