@@ -22,7 +22,7 @@ from pipeline.ingest.formats.parquet.footer import Footer, open_file
 from pipeline.ingest.formats.parquet.rows import require_no_null, require_utf8
 from pipeline.ingest.formats.parquet.types import TEXT, attribute_type, is_id, is_number, is_text, plain, plain_type
 from pipeline.ingest.nodes import delimiter_of
-from pipeline.ingest.places.columns import Roles, roles_of, roles_of_features, roles_of_parquet
+from pipeline.ingest.places.columns import Roles, key_of_crs, roles_of, roles_of_features, roles_of_parquet
 from pipeline.ingest.places.crs import are_degrees, to_degrees
 from pipeline.ingest.places.geojson import read_geojson
 from pipeline.ingest.places.points import axes_of, coordinates_of
@@ -30,7 +30,6 @@ from pipeline.ingest.source import locate
 from pipeline.texts import id_of
 
 LARGEST_FILE = 2**30  # bytes; the file is read into memory
-_CRS = "places.crs"
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def read_places(file: str, config: PlacesConfig) -> PlaceList:
     ids = unique_ids(file, roles.id, table[roles.id].combine_chunks())
     names = _attribute(file, roles.name, table[roles.name]).combine_chunks().cast(TEXT) if roles.name else None
     vertices = _vertices(file, roles.vertex, table[roles.vertex].combine_chunks()) if roles.vertex else None
-    degrees = to_degrees(file, points, roles.crs, _CRS)
+    degrees = to_degrees(file, points, roles.crs, key_of_crs(file, roles.crs, config.crs))
     _require_located(file, roles, vertices, degrees)
     more = {name: _attribute(file, name, table[name]) for name in roles.others}
     return PlaceList(ids, names, vertices, degrees, pa.table(more), roles)

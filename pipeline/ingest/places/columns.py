@@ -101,6 +101,11 @@ def crs_of(file: str, geo: Mapping[str, Any], name: str, configured: str | None,
     return configured
 
 
+def key_of_crs(file: str, crs: Crs, configured: str | None, table: str = PLACES) -> str:
+    """What states a system, for messages: a key, or else the file."""
+    return f"{table}.crs" if crs == configured else f"{file}: its crs"
+
+
 def _roles(file: str, names: Sequence[str], config: PlacesConfig, chosen: dict[str, Any], ignored: Collection[str] = ()) -> Roles:
     if (id_name := _one(file, names, config.id, (ID,), "id")) is None:
         raise _missing(file, names, ID, "id")

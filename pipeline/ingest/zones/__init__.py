@@ -16,7 +16,7 @@ from pipeline.errors import BadInput
 from pipeline.ingest.formats.parquet import is_parquet, read_columns, reading
 from pipeline.ingest.formats.parquet.footer import Footer, open_file
 from pipeline.ingest.places import content_of, unique_ids
-from pipeline.ingest.places.columns import Crs, crs_of, geo_of, only_column
+from pipeline.ingest.places.columns import Crs, crs_of, geo_of, key_of_crs, only_column
 from pipeline.ingest.places.crs import to_degrees
 from pipeline.ingest.places.geojson import properties_of, read_features
 from pipeline.ingest.places.points import is_geometry
@@ -59,7 +59,7 @@ def read_zones(file: str, config: ZonesConfig) -> ZoneList:
     _require_areas(file, ids, shapes)
     corners = shapely.get_coordinates(shapes)
     rows = np.repeat(np.arange(len(shapes)), shapely.get_num_coordinates(shapes))
-    degrees = to_degrees(file, corners, crs, f"{_TABLE}.crs", lambda corner: f"row {rows[corner]}")
+    degrees = to_degrees(file, corners, crs, key_of_crs(file, crs, config.crs, _TABLE), lambda corner: f"row {rows[corner]}")
     shapes = shapely.set_coordinates(shapely.force_2d(shapes), degrees)
     for row in np.flatnonzero(~shapely.is_valid(shapes))[:1].tolist():
         reason = shapely.is_valid_reason(shapes[row])
