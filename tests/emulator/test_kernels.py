@@ -113,7 +113,7 @@ def test_reachability(method, graph, on_device):
 def test_trees_to_joins(monkeypatch):
     """Of arcs of length zero that lead to the ends of split crossings, no row waits."""
     graph = with_ends(40)
-    monkeypatch.setattr(cuda_trees, "_with_zero_steps", lambda *_: pytest.fail("some rows wait"))
+    monkeypatch.setattr(cuda_trees, "with_zero_steps", lambda *_: pytest.fail("some rows wait"))
     sources = np.arange(0, graph.num_vertices, 2)
     hierarchy, there = build_hierarchy(graph), to_device(graph)
     found = trees(there, sources, to_device(hierarchy), predecessors=True)
