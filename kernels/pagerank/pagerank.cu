@@ -25,9 +25,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
         sum_tiles(plan, num_rows, shares, memory, staged, partials, &all.turn()->jobs_taken);
         grid_barrier((uint32_t*)&control->barrier);
         if (all.compares(rules)) {
-            sum_rows<true>(plan, partials, all.base, damping, settled, shares, scores, sums);
+            sum_rows<true>(plan, partials, {all.base, damping, settled, shares, scores}, sums);
         } else {
-            sum_rows<false>(plan, partials, all.base, damping, settled, shares, scores, sums);
+            sum_rows<false>(plan, partials, {all.base, damping, settled, shares, scores}, sums);
         }
         publish(sums, &all.turn()->sums);
         grid_barrier((uint32_t*)&control->barrier);

@@ -27,10 +27,8 @@ struct Pull {
     const int64_t* out_offsets;
     const int64_t* in_offsets;
     const ROW* in_indices;
-    double base, damping, settled;
     const float* shares;
-    float* next_shares;
-    double* scores;
+    Scoring scoring;
 
     /* The sum of the shares of every `step`th of `count` arcs. */
     __device__ __forceinline__ double sum_of(const ROW* tails_of_arcs, int count, int step) const {
@@ -54,27 +52,14 @@ struct Pull {
         return sum;
     }
 
-    /* Set the score that follows from a row's sum; `before` is the one before, if it `compares` them. */
-    template <bool compares>
-    __device__ __forceinline__ void set(int64_t row, float degree, double before, double sum, Sums& sums) const {
-        const double score = base + damping * sum;
-        next_shares[row] = degree > 0 ? (float)score / degree : 0.0f;
-        if (compares) {
-            scores[row] = score;
-            sums.change += in_units(fabs(score - before));
-            sums.unsettled += is_unsettled(before, score, settled);
-        }
-        sums.dangling += degree > 0 ? 0 : in_units(score);
-    }
-
     template <bool compares>
     __device__ __forceinline__ void pull_row(int64_t row, Sums& sums) const {
         const int64_t first = in_offsets[row], arcs = in_offsets[row + 1] - first;
         const int64_t out_arcs = out_offsets == in_offsets ? arcs : out_offsets[row + 1] - out_offsets[row];
         const float degree = (float)out_arcs;
-        const double before = compares ? scores[row] : 0.0;
+        const double before = compares ? scoring.scores[row] : 0.0;
         if (arcs < LONG_ROW) {
-            set<compares>(row, degree, before, sum_of(in_indices + first, (int)arcs, 1), sums);
+            scoring.set<compares>(row, degree, before, sum_of(in_indices + first, (int)arcs, 1), sums);
         }
     }
 
@@ -107,9 +92,9 @@ struct Pull {
             }
         }
         if (lane == 0) {
-            const double before = compares ? scores[piece.row] : 0.0;
+            const double before = compares ? scoring.scores[piece.row] : 0.0;
             const float degree = (float)(out_offsets[piece.row + 1] - out_offsets[piece.row]);
-            set<compares>(piece.row, degree, before, sum, sums);
+            scoring.set<compares>(piece.row, degree, before, sum, sums);
         }
     }
 
@@ -138,8 +123,8 @@ extern "C" __global__ void __launch_bounds__(PULL_THREADS, 2) iterate(
     grid_barrier((uint32_t*)&control->barrier);
     while (all.begin(rules, num_rows)) {
         const bool odd = all.begun & 1;
-        const Pull pull{out_offsets, in_offsets, in_indices, all.base, damping, settled, shares + (odd ? 0 : num_rows),
-            shares + (odd ? num_rows : 0), scores};
+        const Scoring scoring{all.base, damping, settled, shares + (odd ? num_rows : 0), scores};
+        const Pull pull{out_offsets, in_offsets, in_indices, shares + (odd ? 0 : num_rows), scoring};
         Sums sums{};
         if (all.compares(rules)) {
             pull.pull_all<true>(all_pieces, num_rows, sums);

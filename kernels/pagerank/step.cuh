@@ -184,28 +184,19 @@ __device__ __forceinline__ double sum_row(const uint32_t* items, int64_t width, 
     return sum;
 }
 
-/* One slice of rows per warp: add the partials, and set the share of each row; if it `compares`, also the score, with its change
-   from the one before. */
+/* One slice of rows per warp: add the partials, and set the share and score of each row. */
 template <bool compares>
-__device__ void sum_rows(const TilePlan& plan, const float* partials, double base, double damping, double settled, float* shares,
-    double* scores, Sums& sums) {
+__device__ void sum_rows(const TilePlan& plan, const float* partials, const Scoring& scoring, Sums& sums) {
     const int lane = threadIdx.x & 31, warps = THREADS / 32;
     int64_t place = blockIdx.x * plan.run * warps + (threadIdx.x >> 5);
     for (int64_t turn = 1; place < plan.num_slices; ++turn) {
         const Slice slice = plan.slices[place];
         const ROW row = plan.rows[place * 32 + lane];
         const float degree = plan.degrees[place * 32 + lane];
-        const double before = compares && row >= 0 ? scores[row] : 0.0;
+        const double before = compares && row >= 0 ? scoring.scores[row] : 0.0;
         const double sum = sum_row(plan.items + slice.first_item + lane, slice.width, partials + slice.first_partial);
         if (row >= 0) {
-            const double score = base + damping * sum;
-            shares[row] = degree > 0 ? (float)score / degree : 0.0f;
-            if (compares) {
-                scores[row] = score;
-                sums.change += in_units(fabs(score - before));
-                sums.unsettled += is_unsettled(before, score, settled);
-            }
-            sums.dangling += degree > 0 ? 0 : in_units(score);
+            scoring.set<compares>(row, degree, before, sum, sums);
         }
         place += turn % plan.run ? warps : ((gridDim.x - 1) * plan.run + 1) * warps;
     }

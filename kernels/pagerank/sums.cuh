@@ -15,6 +15,26 @@ __device__ __forceinline__ bool is_unsettled(double before, double score, double
     return fabs(score - before) * settled > score;
 }
 
+/* How scores follow from sums, and where they and the next shares are written. */
+struct Scoring {
+    double base, damping, settled;
+    float* shares;
+    double* scores;
+
+    /* Set the share of a row; if it `compares`, also the score, with its change from the one `before`. */
+    template <bool compares>
+    __device__ __forceinline__ void set(int64_t row, float degree, double before, double sum, Sums& sums) const {
+        const double score = base + damping * sum;
+        shares[row] = degree > 0 ? (float)score / degree : 0.0f;
+        if (compares) {
+            scores[row] = score;
+            sums.change += in_units(fabs(score - before));
+            sums.unsettled += is_unsettled(before, score, settled);
+        }
+        sums.dangling += degree > 0 ? 0 : in_units(score);
+    }
+};
+
 /* Add the sums of a block's threads to the totals, with one atomic for each; all threads call it, once between two barriers. */
 __device__ void publish(const Sums& sums, Sums* totals) {
     __shared__ Sums of_warps[32];

@@ -116,7 +116,7 @@ class Runtime:
         return {"whole_graph": bytes_of_arrays(graph.path)} if whole else {}
 
     def arcs_of(self, graph: Folder) -> PlacedArcs:
-        """Where the GPU of this process has the arcs of a graph; that of a worker decides for itself."""
+        """Where the GPU of this process has the arcs of a graph; a worker's GPU holds them."""
         opened = self.cluster.open_graphs
         if self.backend == "cpu" or opened is None or self.ranks_of(graph):
             return ON_GPU

@@ -35,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     }
     sum_tiles(plan, num_shares, shares, memory, staged, partials, jobs_taken);
     grid_barrier((uint32_t*)&control->barrier);
-    sum_rows<true>(plan, partials, base, damping, settled, shares, scores, own);
+    sum_rows<true>(plan, partials, {base, damping, settled, shares, scores}, own);
     publish(own, sums);
 }
 

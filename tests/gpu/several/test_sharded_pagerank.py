@@ -71,7 +71,8 @@ def test_any_number_of_shards_and_wide_rows() -> None:
 
 
 def test_one_shard_has_the_bits_of_the_kernel_for_one_rank() -> None:
-    graph = graph_of(random_edges(7, 70_000, 300_000, True, 2))
+    """Of that with tiles, which the graph has arcs enough for: shards always have tiles."""
+    graph = graph_of(random_edges(7, 70_000, 700_000, True, 2))
     expected = single_rank.pagerank(graph_to_device(graph))
     (part,) = on_gpu_shards(pagerank, graph, even_bounds(graph, 1))
     assert part.answer.scores.tobytes() == expected.scores.get().tobytes()
