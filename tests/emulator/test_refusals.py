@@ -10,6 +10,11 @@ from kernels.gpu.transfer import to_device
 from kernels.hierarchy import build_hierarchy
 from kernels.trees import cuda
 from tests.certificates.wrong_answers import CERTIFIED, NO_ANSWERS, proved, weighted, with_float, with_integer
+from tests.gpu.roads.test_trees import (  # noqa: F401
+    test_a_source_that_an_arc_of_length_zero_enters_needs_no_other_row_without_an_arc,
+    test_sums_of_every_wrong_length_are_refused,
+    test_sums_that_do_not_fit_32_bits,
+)
 
 EVERY = 3  # of the wrong answers that a certificate is shown for one graph
 
