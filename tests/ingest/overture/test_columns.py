@@ -1,5 +1,7 @@
 """Columns of segments have many types for the same values; what a file has wrong in them, or lacks, is said with its row."""
 
+import re
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -76,6 +78,50 @@ def test_lists_of_a_fixed_size_have_the_same_values(tmp_path):
     fixed = {"connectors": pa.list_(two, 2), "speed_limits": pa.list_(speed, 1)}
     schema = pa.schema([(field.name, fixed.get(field.name, field.type)) for field in SCHEMA])
     assert same(tmp_path, pa.Table.from_pylist(ROWS, schema), ROWS)
+
+
+TEXT, TEXTS = pa.string(), pa.list_(pa.string())
+
+
+def listed(fields):
+    return pa.list_(pa.struct(fields))
+
+
+WRONG_TYPES = [
+    ("id", pa.int64(), "no texts in id but int64"),
+    ("geometry", TEXT, "no bytes in geometry but string"),
+    ("subtype", pa.struct([("a", TEXT)]), "no texts in subtype but struct<a: string>"),
+    ("connectors", TEXT, "no lists in connectors but string"),
+    ("connectors", TEXTS, "no fields in connectors but string"),
+    ("connectors", listed([("connector_id", TEXT)]), "no field connectors.at"),
+    ("connectors", listed([("connector_id", pa.int32()), ("at", pa.float64())]), "no texts in connectors.connector_id"),
+    ("names", TEXT, "no fields in names but string"),
+    ("names", pa.struct([("primary", pa.binary())]), "no texts in names.primary but binary"),
+    ("speed_limits", listed([("max_speed", pa.int32())]), "no fields in speed_limits.max_speed but int32"),
+    ("speed_limits", listed([("max_speed", pa.struct([("value", pa.int32())]))]), "no field speed_limits.max_speed.unit"),
+    ("road_flags", listed([("values", TEXT)]), "no lists in road_flags.values but string"),
+    ("road_surface", listed([("between", TEXTS)]), "no numbers in road_surface.between but string"),
+    ("access_restrictions", listed([("when", TEXT)]), "no fields in access_restrictions.when but string"),
+    ("prohibited_transitions", listed([("sequence", TEXTS)]), "no fields in prohibited_transitions.sequence but string"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "kind", "reason"), WRONG_TYPES, ids=[f"{name}-{kind}" for name, kind, _ in WRONG_TYPES])
+def test_a_column_of_another_type_is_refused(name, kind, reason, tmp_path):
+    """Whether or not it has values, for the reason that a user can mend; a message has no row, since all of them are wrong."""
+    table = pa.Table.from_pylist(ROWS, SCHEMA)
+    with pytest.raises(BadInput, match=f"other.parquet: has {re.escape(reason)}.*, which segments of Overture have"):
+        stored(tmp_path, table.set_column(SCHEMA.get_field_index(name), name, pa.nulls(len(ROWS), kind)))
+
+
+def test_numbers_of_any_width_have_the_same_values(tmp_path):
+    rows = [segment("s", LINE, AB, speed_limits=[limit(30)]), segment("t", LINE, AB, speed_limits=[limit(50, "mph", [0, 1])])]
+    speed = pa.struct([("value", pa.uint8()), ("unit", pa.string())])
+    speeds = pa.list_(pa.struct([("max_speed", speed), ("between", pa.list_(pa.int16()))]))
+    joined = pa.list_(pa.struct([("connector_id", pa.string()), ("at", pa.float32())]))
+    kinds = {"speed_limits": speeds, "connectors": joined}
+    schema = pa.schema([(field.name, kinds.get(field.name, field.type)) for field in SCHEMA])
+    assert same(tmp_path, pa.Table.from_pylist(rows, schema), rows)
 
 
 LISTS = ("access_restrictions", "speed_limits", "road_surface", "road_flags", "subclass_rules")

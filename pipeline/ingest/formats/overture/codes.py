@@ -8,11 +8,10 @@ from kernels.graph import Array
 
 
 def codes_of(values: pa.Array) -> Array:
-    """A number for each value, int64 [n]: values have the same number if and only if they are equal; a null has -1."""
-    if pa.types.is_null(values.type):
-        return np.full(len(values), -1)
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
+    """A number for each value, int64 [n]: values have the same number if and only if they are equal; a null has -1.
+
+    They have plain types (`columns.plain`).
+    """
     if pa.types.is_struct(values.type):
         codes = np.zeros(len(values), np.int64)
         for field in range(values.type.num_fields):

@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 
 from kernels.graph import Array
 from pipeline.ingest.formats.overture.codes import both, codes_of
+from pipeline.ingest.formats.overture.columns import LISTS
 from pipeline.ingest.formats.overture.lines import NEAR, SAME
-from pipeline.ingest.formats.overture.rules import LISTS, RoadRules, Row, ends_of_rules, is_conditional
+from pipeline.ingest.formats.overture.rules import RoadRules, Row, ends_of_rules, is_conditional
 
 _RULED = ("class", "subclass", *LISTS)
 CLOSED, _RANGED = -1, -2
@@ -95,9 +96,7 @@ def _connectors(lists: pa.Array, refusing: Refusing) -> tuple[Array, Array, pa.A
     """The connectors of segments: their rows, int64 [n], places, float64 [n], and ids, string [n]."""
     row = np.repeat(np.arange(len(lists)), pc.list_value_length(lists).fill_null(0).to_numpy())
     flat = lists.flatten()
-    known = [field.name for field in flat.type] if pa.types.is_struct(flat.type) else []
-    names = pc.struct_field(flat, "connector_id") if "connector_id" in known else pa.nulls(len(flat), pa.string())
-    stated = pc.struct_field(flat, "at") if "at" in known else pa.nulls(len(flat), pa.float64())
+    names, stated = (pc.struct_field(flat, name) for name in ("connector_id", "at"))
     at = stated.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
     wrong = ~((at >= 0) & (at <= 1)) | ~(pc.binary_length(names).fill_null(0).to_numpy() > 0)
     if wrong.any():

@@ -17,15 +17,14 @@ import pyarrow.compute as pc
 from kernels.graph import Array
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.overture.columns import NEEDED, plain
+from pipeline.ingest.formats.overture.columns import READ, plain, require
 from pipeline.ingest.formats.overture.cutting import Cuts, Refusing, conditional_rules, cuts_of
 from pipeline.ingest.formats.overture.lines import Lines, along, lines_of, to_units
-from pipeline.ingest.formats.overture.rules import LISTS, RoadRules
+from pipeline.ingest.formats.overture.rules import RoadRules
 from pipeline.ingest.formats.overture.transitions import OpenPart, Transitions
 from pipeline.ingest.formats.parquet import reading
 from pipeline.ingest.formats.parquet.footer import open_file
 
-_COLUMNS = (*NEEDED, "subclass", "names", "prohibited_transitions", *LISTS)
 _BATCH = 2**16  # rows
 _APART = 100  # units, about a metre: a connector at two places
 
@@ -34,13 +33,12 @@ def batches(path: Path, file: str, graph: GraphConfig) -> Iterator[tuple[int, pa
     """The rows of a file of segments, with the number of the first of each table. Raises BadInput."""
     with reading(file), open_file(path, file, graph.limits) as parquet:
         present = parquet.schema_arrow.names
-        if missing := [name for name in NEEDED if name not in present]:
-            raise BadInput(file, f"has no column {missing[0]!r}, which segments of Overture have")
+        require(file, parquet.schema_arrow)
         if parquet.metadata.num_rows > graph.limits.edges:
             reason = f"holds {parquet.metadata.num_rows} rows, the limit is {graph.limits.edges} (graph.limits.edges)"
             raise BadInput(file, reason)
         row = 0
-        for batch in parquet.iter_batches(_BATCH, columns=[name for name in _COLUMNS if name in present]):
+        for batch in parquet.iter_batches(_BATCH, columns=[name for name in READ if name in present]):
             yield row, pa.table(batch)
             row += len(batch)
 

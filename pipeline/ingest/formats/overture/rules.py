@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.config.roads import OsmConfig
+from pipeline.ingest.formats.overture.columns import LISTS
 from pipeline.ingest.roads.profile import Profile, Street
 from pipeline.ingest.roads.rules import TravelRules
 
 Row = Mapping[str, Any]
-LISTS = ("access_restrictions", "speed_limits", "road_surface", "road_flags", "subclass_rules")
 HEADINGS = ("forward", "backward")
 MODES = {"motorcar": "car"}  # by keys of OpenStreetMap; other keys have the same name
 PURPOSES = {"as_customer", "at_destination", "to_deliver"}  # of people who may enter where others may not
