@@ -64,6 +64,11 @@ def free_without_context(device: int) -> int | None:
     return None if failed else int(memory.free)
 
 
+def memory_of(device: int) -> int:
+    """Bytes of a GPU's memory, free or not; needs no context."""
+    return int(_ask("cuDeviceTotalMem", device))
+
+
 def name_of(device: int) -> str:
     """What its maker calls a GPU."""
     name: bytes = _ask("cuDeviceGetName", 128, device)

@@ -5,6 +5,7 @@ that a launcher derives from the device.
 """
 
 import hashlib
+import os
 import re
 import sys
 from collections import defaultdict
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from kernels.gpu.cupy_internals import KEEPS_SMALL_FLOATS, prepare_compiler
-from kernels.gpu.devices import block_bytes, current, free_without_context, require_supported
+from kernels.gpu.devices import block_bytes, current, free_without_context, memory_of, require_supported
 from kernels.graph import Array
 from kernels.spans import SHORTEST, span
 
@@ -35,6 +36,7 @@ C_NAMES = {
 # Held to compile a source: ranks that are threads need the same kernels at the same time, and the second finds CuPy's cache.
 _COMPILING = defaultdict[tuple[str, str], Lock](Lock)
 _MIB = 2**20
+_LIMIT = "CUPY_GPU_MEMORY_LIMIT"  # which CuPy reads when it is imported
 _RAISING = Lock()  # held to read and raise a limit of shared memory, which ranks that are threads do at the same time
 
 
@@ -50,10 +52,16 @@ def free_bytes() -> int:
 
 
 def total_bytes() -> int:
-    """Bytes of memory of the current GPU, within the limit of CuPy's pool."""
+    """Bytes of memory of the current GPU, within the limit of CuPy's pool.
+
+    It imports CuPy, which takes half a second, only if there may be a limit: runs in which nothing has changed ask, too.
+    """
+    total = memory_of(current())
+    if "cupy" not in sys.modules and _LIMIT not in os.environ:
+        return total
     import cupy
 
-    total, limit = int(cupy.cuda.runtime.memGetInfo()[1]), int(cupy.get_default_memory_pool().get_limit())
+    limit = int(cupy.get_default_memory_pool().get_limit())
     return min(total, limit) if limit else total
 
 

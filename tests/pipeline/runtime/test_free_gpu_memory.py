@@ -1,9 +1,10 @@
-"""The free memory of a GPU that this process does not use yet, as NVIDIA's management library tells it."""
+"""The memory of a GPU that this process does not use yet: what is free, as NVIDIA's management library tells, and all of it."""
 
+import sys
 from types import SimpleNamespace
 from uuid import UUID
 
-from kernels.gpu import devices
+from kernels.gpu import devices, loader
 
 OWN = UUID("2ec8d626-c8e8-69cc-e3a2-26b5c5741327")
 
@@ -49,3 +50,19 @@ def test_no_library(monkeypatch):
         raise OSError(f"{name}: cannot open shared object file")
 
     assert free(monkeypatch, missing) is None
+
+
+def test_all_memory_is_known_without_cupy(monkeypatch):
+    """Every run asks, also one in which nothing has changed; CuPy and a context would take it half a second."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "cupy"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(devices, "_ask", lambda function, *_: {"cuDeviceTotalMem": 80, "cuCtxGetDevice": 0}[function])
+    assert loader.total_bytes() == 80
+    assert "cupy" not in sys.modules
+
+
+def test_cupys_own_limit_of_memory_holds(monkeypatch):
+    pool = SimpleNamespace(get_limit=lambda: 60)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(get_default_memory_pool=lambda: pool))
+    monkeypatch.setattr(devices, "_ask", lambda function, *_: {"cuDeviceTotalMem": 80, "cuCtxGetDevice": 0}[function])
+    assert loader.total_bytes() == 60

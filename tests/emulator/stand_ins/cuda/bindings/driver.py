@@ -4,6 +4,7 @@ from enum import Enum
 from types import SimpleNamespace
 
 from cupy.cuda.driver import kernel_at
+from cupy.cuda.runtime import memGetInfo
 
 from tests.emulator.machine.architectures import CURRENT, GPUS
 
@@ -47,6 +48,10 @@ def cuDeviceGetCount():
 
 def cuCtxGetDevice():
     return CUresult.CUDA_SUCCESS, CURRENT.number
+
+
+def cuDeviceTotalMem(device):
+    return CUresult.CUDA_SUCCESS, memGetInfo()[1]
 
 
 def cuDeviceGetName(length, device):
