@@ -78,14 +78,16 @@ def run(graph: str, /, *more: str, trace: Path | None = None, options: RunOption
         trace: A file, .json or .json.gz, for a timeline of what each thread did, which ui.perfetto.dev shows.
     """
     config = options.config(graph, more=more)
-    from pipeline.runtime.early import prepare_gpu
+    with _traced(trace) if trace else nullcontext():
+        from pipeline.runtime.early import prepare_gpu, prepare_source
 
-    prepare_gpu(config)
-    from pipeline.progress.shown import showing
-    from pipeline.run import run as run_all
+        prepare_gpu(config)
+        prepare_source(config)
+        from pipeline.progress.shown import showing
+        from pipeline.run import run as run_all
 
-    with _traced(trace) if trace else nullcontext(), showing(live=True):
-        published = run_all(config)
+        with showing(live=True):
+            published = run_all(config)
     summarise(published, config.output)
 
 

@@ -1,7 +1,9 @@
 """Slow initialisation that a command begins before it imports the rest, or avoids."""
 
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 
 from kernels.cpu.numba_internals import hidden, load_runtime
 from kernels.gpu.cupy_internals import prepare_compiler
@@ -10,6 +12,7 @@ from pipeline.config.run import RunConfig
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.interpreter import share_environment
 from pipeline.signals import beside
+from pipeline.store.digests import LARGE, begin_digests
 
 
 def prepare_gpu(config: RunConfig) -> None:
@@ -20,6 +23,16 @@ def prepare_gpu(config: RunConfig) -> None:
     if config.backend != "cpu":
         computes = config.cluster.scheduler == "none" and not (config.output / "steps" / "edges").exists()
         beside(partial(_begin, max(1, config.cluster.shards) if computes else 0))
+
+
+def prepare_source(config: RunConfig) -> None:
+    """Begin to digest a large source that is read for the first time: for its SHA-256, one core may need as long as the run."""
+    source, path = config.graph.source, Path()
+    if isinstance(source, str) and not config.graph.sha256 and not (config.output / "steps" / "edges").exists():
+        path = Path(source).absolute()
+    with suppress(OSError):
+        if path.is_file() and path.stat().st_size >= LARGE:
+            begin_digests(path)
 
 
 def prepare_merging() -> None:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -84,7 +84,8 @@ class Remembered:
     def digest_of(self, file: Path) -> str:
         """The digest of a file."""
         unwritten, known = Unwritten(file), self._known.get(str(file), [])
-        digest = str(known[-1]) if unwritten and known[:-1] == list(unwritten.seen) else digest_of_file(file)
+        is_known = unwritten and known[:-1] == list(unwritten.seen)
+        digest = str(known[-1]) if is_known else _computed("blake3", digest_of_file, file, unwritten)
         if unwritten:
             self._requested[str(file)] = [*unwritten.seen, digest]
         return digest
@@ -103,6 +104,22 @@ def _look(path: Path) -> tuple[int, ...]:
     if abs(time.time_ns() - max(status.st_ctime_ns, status.st_mtime_ns)) < _RECENT:
         return ()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+_begun = dict[tuple[Path, str], tuple[tuple[int, ...], Future[str]]]()  # by file and hash: what was seen of the file before
+
+
+def begin_digests(path: Path) -> None:
+    """Begin to compute the BLAKE3 digest and the SHA-256 of a file that this process will read, unless it was just written."""
+    if unwritten := Unwritten(path):
+        for name, compute in (("blake3", digest_of_file), ("sha256", sha256_of)):
+            _begun[path, name] = unwritten.seen, beside(partial(compute, path))
+
+
+def _computed(name: str, compute: Callable[[Path], str], path: Path, unwritten: Unwritten) -> str:
+    """A digest of a file, of its present content if it stays unwritten: one that was begun, if the file is the same since."""
+    seen, begun = _begun.pop((path, name), ((), None))
+    return begun.result() if begun and seen == unwritten.seen else compute(path)
 
 
 def digest_of_file(path: Path) -> str:
@@ -234,7 +251,7 @@ class Sums:
 
 
 def _sum_of(path: Path, unwritten: Unwritten, digest: str | None) -> str:
-    sha256 = sha256_of(path)
+    sha256 = _computed("sha256", sha256_of, path, unwritten)
     if not unwritten and (digest is None or digest_of_file(path) != digest):
         raise Changed(str(path), "changed while it was read")
     return sha256
