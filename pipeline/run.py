@@ -105,8 +105,8 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         if wants_changes:
             results = _with_changes(config, results, target, runtime, steps)
         flushed = beside(partial(flush_tables, results))  # the disk writes them while the report is drawn
-        results = replace(results, sha256=held.sums.of(file.blake3 for file in files_read(given.edges)))
         results = replace(results, report=steps("report", draw, results, runtime))
+        results = replace(results, sha256=held.sums.of(file.blake3 for file in files_read(given.edges)))
         for background in (flushed, *checking):
             background.result()
         return _publish(config, results, target, backend, steps)

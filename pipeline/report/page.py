@@ -51,7 +51,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     facts = GraphFacts.of(graph)
     of_graph = {table.manifest.step: findings.graph.named(_of_graph(table, findings)) for table in results.of_graph}
     listed = [*findings.results.values(), *of_graph.values(), *findings.products, *map(findings.graph.named, _queries(results))]
-    read_from = input_of(edges, graph, answers, results.sha256, results.capacities)
+    read_from = input_of(edges, graph, answers, capacities=results.capacities)
     heads = list(_heads(results, ordered, findings.graph.coordinates))
     custom = {tables.table_of(table.manifest.step): custom_facts_of(table) for table in results.custom}
     proofs_of_tables = {proof.stage: proof for proof in proofs_of(results)}

@@ -96,7 +96,7 @@ def publish(
         figures = results.report.facts.get("figures", {}) if results.report else {}
         own = f"{options.url}/runs/{run_id}" if options.url else str(output.absolute() / "runs" / run_id)
         folder = own if options.url else str(output.absolute() / target.link)
-        marks = Marks(run_id, folder, own, steps, figures, latest_run(output / target.link))
+        marks = Marks(run_id, folder, own, steps, figures, latest_run(output / target.link), results.sha256)
         files = _collect(fresh, results, marks)
         dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
         table_facts = tables_of(fresh, {*results.published}, dimensions, measure_of(results.edges, results.graph))

@@ -39,7 +39,7 @@ def latest_run(latest: Path) -> Compared:
 
 @dataclass(frozen=True)
 class Marks:
-    """What replaces the marks: the run's id, its folders, its steps, its figures, and the run before it."""
+    """What replaces the marks: the run's id, its folders, its steps, its figures, the run before it, and SHA-256 of files."""
 
     run: str
     folder: str  # by its link, which will name other runs
@@ -47,6 +47,7 @@ class Marks:
     steps: Mapping[str, StepFacts]
     figures: Figures
     before: Compared
+    sums: Mapping[str, str]  # by BLAKE3 digests; they may be known only when the report is drawn
 
     def fill_in(self, name: str, text: str) -> str:
         """The text of the report's file `name`, HTML or Markdown, with its marks replaced."""
@@ -66,6 +67,7 @@ class Marks:
             return f'<span class="when">{made}</span>' if is_html else f" ({made})"
 
         text = re.sub("<!--when ([\\w-]+)-->", when, text)
+        text = re.sub("<!--sha256 (\\w+)-->", lambda mark: self.sums.get(mark[1], "not known"), text)
         return (
             text.replace("<!--changes-->", self._compared_figures(is_html))
             .replace(FOLDER, escape(self.folder))

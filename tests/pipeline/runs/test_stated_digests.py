@@ -4,6 +4,7 @@ import hashlib
 import json
 import random
 import re
+import threading
 from pathlib import Path
 
 import fsspec
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from blake3 import blake3
 
+from pipeline import report
 from pipeline.config.loading import run_config
 from pipeline.run import run
 from pipeline.store import digests
@@ -107,3 +109,24 @@ def test_the_spelling_of_a_path_changes_no_key(spelling, tmp_path, monkeypatch):
     reused = {name: step["reused"] for name, step in again.facts["steps"].items() if name != "report"}
     assert reused == dict.fromkeys(reused, True) and {"edges", "graph", "wcc"} <= set(reused)
     assert again.facts["input"]["source"] == first.facts["input"]["source"]
+
+
+def test_the_report_is_drawn_before_the_sum_of_a_source_is_known(tmp_path, monkeypatch):
+    drawn, sum_of, seen = threading.Event(), digests.sha256_of, list[bool]()
+
+    def draw(results, runtime):
+        drawing = steps_draw(results, runtime)
+        drawn.set()
+        return drawing
+
+    def late(path):
+        seen.append(drawn.wait(60))
+        return sum_of(path)
+
+    steps_draw = report.draw
+    monkeypatch.setattr("pipeline.run.draw", draw)
+    monkeypatch.setattr(digests, "sha256_of", late)
+    (tmp_path / "a.csv").write_text("src,dst\n1,2\n2,3\n")
+    published = run(run_config("options", output=tmp_path / "out", stages=["wcc"], graph={"source": str(tmp_path / "a.csv")}))
+    assert seen == [True]
+    assert hashlib.sha256(b"src,dst\n1,2\n2,3\n").hexdigest() in (published.path / "report.html").read_text()
