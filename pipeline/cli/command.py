@@ -77,6 +77,7 @@ def run(graph: str, /, *more: str, trace: Path | None = None, options: RunOption
         more: Further files, folders and patterns of the same graph.
         trace: A file, .json or .json.gz, for a timeline of what each thread did, which ui.perfetto.dev shows.
     """
+    _begin_cuda(graph, options)
     config = options.config(graph, more=more)
     with _traced(trace) if trace else nullcontext():
         from pipeline.runtime.early import prepare_gpu, prepare_source
@@ -89,6 +90,15 @@ def run(graph: str, /, *more: str, trace: Path | None = None, options: RunOption
         with showing(live=True):
             published = run_all(config)
     summarise(published, config.output)
+
+
+def _begin_cuda(graph: str, options: RunOptions) -> None:
+    """Begin to initialise CUDA before configurations are imported, if the command line says that a GPU may compute."""
+    if options.backend != "cpu" and not graph.endswith(".toml"):
+        from kernels.gpu.devices import obstacle
+        from pipeline.signals import beside
+
+        beside(obstacle)
 
 
 def _traced(file: Path) -> AbstractContextManager[None]:
