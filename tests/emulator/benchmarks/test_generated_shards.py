@@ -1,8 +1,8 @@
 """Shards that ranks draw by themselves are parts of the graph that a single rank draws, and have its answers."""
 # ruff: noqa: E402  (the imports below need CuPy)
 
+import io
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -11,12 +11,20 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.one_gpu.drawn import RULES, DrawnEdges
 from benchmarks.one_gpu.drawn import laid_out as laid_out_alone
+from benchmarks.several_gpus import generated
 from benchmarks.several_gpus.drawn import Share, laid_out
+from benchmarks.several_gpus.ranks import KERNELS
+from kernels.bfs import bfs
 from kernels.distributed.gpu_threads import on_gpus
 from kernels.distributed.threads import run_ranks
+from kernels.forest import minimum_spanning_forest
 from kernels.generators import graph500
 from kernels.gpu.transfer import on_host
 from kernels.layout.certificate import certify_layout
+from kernels.pagerank import pagerank
+from kernels.sssp import sssp
+from kernels.wcc import wcc
+from kernels.wcc.sharded import wcc as wcc_over_shards
 
 DEADLINE = 10.0**6  # seconds
 
@@ -55,3 +63,78 @@ def test_the_graph_of_one_rank(weighted, size):
     assert np.array_equal(found, arcs_of(graph.out, graph.ids, graph.ids))
     assert all(part[4].holds for part in parts), parts[0][4].reason
     assert not any(part[5].holds for part in parts)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_answers_of_one_rank(weighted):
+    """By external ids; PageRank's scores, which depend on the shards, within the tolerance."""
+    edges = DrawnEdges(graph500(9, seed=5), 3000, weighted)
+    graph = laid_out_alone(edges)[0]
+    source = int(graph.rows_by_id[0])
+    expected = on_host(graph)
+
+    def work(ranks):
+        shard, _ = laid_out(edges, ranks)
+        first = ranks.max(
+            int(shard.rows.start + cupy.flatnonzero(shard.positions == 0)[0]) if (shard.positions == 0).any() else 0
+        )
+        found = {}
+        for name, kernel in KERNELS.items():
+            part = kernel.solve(shard, ranks, *((first,) if kernel.takes_source else ()))
+            assert kernel.certify(shard, ranks, part.answer).holds
+            found[name] = {field: cupy.asnumpy(array) for field, array in vars(part.answer).items() if hasattr(array, "dtype")}
+        return cupy.asnumpy(shard.ids), found
+
+    parts = on_ranks(2, work)
+    ids = np.concatenate([own for own, _ in parts])
+
+    def whole(name, field):
+        return np.concatenate([found[name][field] for _, found in parts])
+
+    def by_id(values, of_ids):
+        return values[np.argsort(of_ids)]
+
+    def named(rows, of_ids):
+        return np.where(rows >= 0, of_ids[rows], -1)
+
+    for name, answer in (("bfs", bfs(graph, source)), ("sssp", sssp(graph, source))):
+        right, predecessor = cupy.asnumpy(answer.distance), cupy.asnumpy(answer.predecessor)
+        assert np.array_equal(by_id(whole(name, "distance"), ids), by_id(right, expected.ids))
+        assert np.array_equal(
+            by_id(named(whole(name, "predecessor"), ids), ids), by_id(named(predecessor, expected.ids), expected.ids)
+        )
+    forest = minimum_spanning_forest(graph)
+    for name, labels in (("wcc", wcc(graph).labels), ("forest", forest.labels)):
+        assert np.array_equal(by_id(ids[whole(name, "labels")], ids), by_id(expected.ids[cupy.asnumpy(labels)], expected.ids))
+    edges_found = np.stack([ids[whole("forest", "src")], ids[whole("forest", "dst")], whole("forest", "weights")])
+    right = np.stack([*(expected.ids[cupy.asnumpy(ends)] for ends in (forest.src, forest.dst)), cupy.asnumpy(forest.weights)])
+    assert np.array_equal(edges_found[:, np.lexsort(edges_found[1::-1])], right[:, np.lexsort(right[1::-1])])
+    scores = by_id(cupy.asnumpy(pagerank(graph).scores), expected.ids)
+    assert abs(by_id(whole("pagerank", "scores"), ids) - scores).sum() < 1e-6
+
+
+@pytest.mark.parametrize("arcs", ["device", "host"])
+def test_the_benchmark(monkeypatch, arcs):
+    """Prints a row for each step; `--arcs host` adds one."""
+    monkeypatch.setattr(generated, "machine", lambda: "a machine")
+    monkeypatch.setattr(generated, "device_count", lambda: 1)
+    printed = io.StringIO()
+    generated.main(["--scale", "7", "--searches", "2", "--block", "500", "--ranks", "2", "--arcs", arcs], printed)
+    rows = [line.split("|")[1:] for line in printed.getvalue().splitlines()[4:]]
+    moved = ["arcs to the host"] if arcs == "host" else []
+    assert [row[0].strip() for row in rows] == ["edges drawn once", "drawn and laid out", *moved, *generated.STAGES]
+    assert all(row[4].strip() for row in rows if row[0].strip() in generated.STAGES)  # proved
+
+
+def test_a_refused_answer(monkeypatch):
+    """Ends the benchmark with the certificate's reason."""
+
+    def apart(shard, ranks):
+        part = wcc_over_shards(shard, ranks)
+        return replace(part, answer=replace(part.answer, labels=cupy.arange(shard.rows.start, shard.rows.stop, dtype=np.int32)))
+
+    monkeypatch.setattr(generated, "machine", lambda: "a machine")
+    monkeypatch.setattr(generated, "device_count", lambda: 1)
+    monkeypatch.setitem(generated.KERNELS, "wcc", replace(KERNELS["wcc"], solve=apart))
+    with pytest.raises(SystemExit, match="label"):
+        generated.main(["--scale", "6", "--stages", "wcc", "--ranks", "2"], io.StringIO())
