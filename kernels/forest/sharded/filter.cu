@@ -28,7 +28,7 @@ struct Arcs {
         return weight < heaviest || (weight == heaviest && (int64_t)min(positions[row], positions[head]) < low);
     }
 
-    /* Call `visit(row, arc, kept, lanes)` on all lanes for 32 arcs of a share at a time; `lanes` are those whose arcs are kept. */
+    /* Call `visit(row, arc, kept, lanes)` on all lanes for 32 arcs of a share at a time; those of `lanes` are kept. */
     template <typename Visit>
     __device__ __forceinline__ void visit(int64_t share, Visit visit) const {
         const int64_t begin = share * FILTER_ARCS, end = min(begin + FILTER_ARCS, num_arcs);
