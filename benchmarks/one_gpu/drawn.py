@@ -50,8 +50,12 @@ class DrawnEdges:
     def blocks(self) -> Iterator[Edges]:
         """See `EdgeSource`."""
         for begin in range(0, self.count, self.block):
-            src, dst = ends(self.drawing, begin, min(begin + self.block, self.count), cp)
-            yield Edges(src, dst, weights(src, dst, self.drawing.seed).astype(_WEIGHT) if self.weighted else None)
+            yield self.between(begin, min(begin + self.block, self.count))
+
+    def between(self, begin: int, end: int) -> Edges:
+        """The edges `begin..end-1`."""
+        src, dst = ends(self.drawing, begin, end, cp)
+        return Edges(src, dst, weights(src, dst, self.drawing.seed).astype(_WEIGHT) if self.weighted else None)
 
     def none(self) -> Edges:
         """See `EdgeSource`."""

@@ -109,8 +109,12 @@ def load_shards(communicator: Communicator, graph: Folder) -> Ready:
 
 
 def sources(communicator: Communicator, count: int) -> tuple[list[int], list[int]]:
+    """As `sources_of` this process's shard."""
+    return sources_of(_shards[communicator.rank], communicator, count)
+
+
+def sources_of(shard: Shard, communicator: Communicator, count: int) -> tuple[list[int], list[int]]:
     """Rows with out-arcs, of vertices drawn at random, the same for any number of ranks; and their external ids."""
-    shard = _shards[communicator.rank]
     places = np.random.default_rng(0).integers(0, shard.num_vertices, _CANDIDATES * count)
     drawn, which = np.unique(places, return_inverse=True)
     here = cp.flatnonzero(cp.isin(shard.positions, cp.asarray(drawn)))

@@ -13,6 +13,7 @@ from kernels.gpu.loader import launch
 from kernels.graph import OFFSET, Array, Csr, joined_offsets
 
 _THREADS = 256
+_PIECE = 1 << 30  # neighbours that are reduced at a time: of 2^31 and more, CuPy makes one block reduce them all
 _BLOCK = 1 << 24  # rows of `rows_by_id` that are on the device at a time
 
 
@@ -25,7 +26,8 @@ def local_arcs(rows: range, num_vertices: int, ghosts: Array, csr: Csr, memory: 
 
 def ghosts_of(rows: range, neighbours: list[Array]) -> Array:
     """Answer `kernels.distributed.assembly.ghosts_of`."""
-    greatest = max((int(part.max()) for part in neighbours if len(part)), default=0)
+    pieces = (part[begin : begin + _PIECE] for part in neighbours for begin in range(0, len(part), _PIECE))
+    greatest = max((int(piece.max()) for piece in pieces), default=0)
     return GhostNumbering(rows, greatest + 1, neighbours[0].dtype).find(neighbours)
 
 

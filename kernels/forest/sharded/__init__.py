@@ -3,7 +3,7 @@
 An edge outside the forest of the edges that one rank has is outside the forest of the graph (the cycle property). Among the
 others, a rank takes the lightest edge of each tree of own rows, unless it leads to another rank, because it is the lightest edge
 that leaves this tree (the cut property). Trees with rows that are ghosts elsewhere are the vertices of a smaller graph; the other
-trees are complete, and their rank names them.
+trees are complete, and their rank names them. On GPUs, dense graphs first lose arcs that cannot be in the forest (filter.py).
 """
 
 import numpy as np

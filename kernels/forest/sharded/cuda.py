@@ -8,6 +8,7 @@ from kernels.components.sharded.joining import RankedEdges, join
 from kernels.components.sharded.naming_cuda import name_own
 from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer, local_graph
 from kernels.forest import minimum_spanning_forest
+from kernels.forest.sharded.filter import DENSE, without_heavy
 from kernels.gpu.loader import launch, to_host
 from kernels.graph import Array
 
@@ -15,11 +16,15 @@ _THREADS = 512
 _FEW = 1 << 18  # edges of all ranks together that CPUs join sooner than GPUs
 
 
-def span(shard: Shard, communicator: Communicator, gathered: int, few: int = _FEW) -> ShardAnswer[Forest]:
+def span(
+    shard: Shard, communicator: Communicator, gathered: int, few: int = _FEW, dense: int = DENSE
+) -> ShardAnswer[Forest]:  # fmt: skip
     """Answer `kernels.forest.sharded.minimum_spanning_forest` on CuPy arrays.
 
-    If at most `few` edges, of all ranks together, are left to join, the hosts join them.
+    If at most `few` edges, of all ranks together, are left to join, the hosts join them. A graph of `dense` edges per row or
+    more loses most of its arcs before they are copied.
     """
+    shard, supersteps = without_heavy(shard, communicator, dense)
     num_own, halo = len(shard.ids), Halo(shard, communicator)
     graph = local_graph(shard)
     known = minimum_spanning_forest(graph)
@@ -40,7 +45,7 @@ def span(shard: Shard, communicator: Communicator, gathered: int, few: int = _FE
     chosen = cupy.sort(order[cupy.flatnonzero(taken)])
     rows = shard.local_rows
     forest = Forest(rows[known.src[chosen]], rows[known.dst[chosen]], known.weights[chosen], labels)
-    return ShardAnswer(forest, owners.supersteps + 1)
+    return ShardAnswer(forest, supersteps + owners.supersteps + 1)
 
 
 def _take_safe(src: Array, dst: Array, num_own: int) -> tuple[Array, Array, Array, Array]:

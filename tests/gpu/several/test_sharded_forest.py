@@ -3,6 +3,7 @@
 
 import functools
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,16 +12,20 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import facebook, graph_of_arcs, graph_of_edges, grid, random_digraph, rmat
 from kernels.answers import Forest
+from kernels.distributed.assembly import to_device
 from kernels.distributed.shard import ShardAnswer
+from kernels.distributed.threads import run_ranks
 from kernels.forest import minimum_spanning_forest as single_rank
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.forest.sharded.cuda import span
-from kernels.graph import Graph
+from kernels.forest.sharded.filter import without_heavy
+from kernels.gpu.transfer import on_host
+from kernels.graph import Csr, Graph
 from tests.answers import uncleaned
 from tests.gpu.shards import on_gpu_shards
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
-from tests.sharded.ranks import SIZES, assert_forest, bounds_of
-from tests.sharded.shards import even_bounds
+from tests.sharded.ranks import DEADLINE, SIZES, assert_forest, bounds_of
+from tests.sharded.shards import even_bounds, split
 
 DTYPES = (np.int32, np.int64, np.float32, np.float64)
 
@@ -30,10 +35,16 @@ def on_device(shard, communicator, gathered: int) -> ShardAnswer[Forest]:
     return span(shard, communicator, gathered, 0)
 
 
+def of_light_arcs(shard, communicator) -> ShardAnswer[Forest]:
+    """Heavy arcs are dropped from any graph, however few arcs it has."""
+    return span(shard, communicator, 20, dense=0)
+
+
 def check(graph: Graph, bounds) -> list[ShardAnswer[Forest]]:
     expected = single_rank(graph)
     parts = on_gpu_shards(minimum_spanning_forest, graph, bounds)
-    for some in (parts, on_gpu_shards(on_device, graph, bounds, 0), on_gpu_shards(on_device, graph, bounds, 20)):
+    others = [on_gpu_shards(on_device, graph, bounds, gathered) for gathered in (0, 20)]
+    for some in (parts, *others, on_gpu_shards(of_light_arcs, graph, bounds)):
         assert_forest(graph, some, expected)
     return parts
 
@@ -78,6 +89,29 @@ def test_dense_graphs(dtype: type, symmetric: bool) -> None:
         graph = graph_of_edges(src, dst, weights, 2_100) if symmetric else graph_of_arcs(src, dst, weights, 2_100, False)
         for size in (2, 7):
             check(graph, even_bounds(graph, size))
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_a_dense_graph_loses_most_arcs_before_they_are_copied(weighted: bool) -> None:
+    """What stays has its weights, and both arcs of each edge."""
+    graph = rmat(11)
+    if not weighted:
+        out = Csr(graph.out.offsets, graph.out.indices, None)
+        graph = replace(graph, out=out, into=out)
+    shards = split(graph, even_bounds(graph, 2))
+
+    def kept(ranks):
+        found, _ = without_heavy(to_device(shards[ranks.rank]), ranks)
+        out, rows = on_host(found.local_out), cupy.asnumpy(found.local_rows)
+        tails = np.repeat(rows[: len(found.ids)], np.diff(out.offsets[: len(found.ids) + 1]))
+        return list(zip(tails.tolist(), rows[out.indices].tolist(), out.weights.tolist() if weighted else tails * 0, strict=True))
+
+    arcs = [arc for of_rank in run_ranks(2, kept, DEADLINE) for arc in of_rank]
+    weights = graph.out.weights if weighted else np.zeros(graph.num_arcs, np.int64)
+    tails = np.repeat(np.arange(graph.num_vertices), np.diff(graph.out.offsets))
+    assert set(arcs) <= set(zip(tails.tolist(), graph.out.indices.tolist(), weights.tolist(), strict=True))
+    assert {(head, tail, weight) for tail, head, weight in arcs} == set(arcs)
+    assert 0 < len(arcs) < graph.num_arcs / 2
 
 
 @pytest.mark.parametrize("size", SIZES)
