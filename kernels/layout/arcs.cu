@@ -1,8 +1,8 @@
 /* Edges to sorted keys, and sorted keys to rows of arcs.
 
    A key is an arc: its tail above its head, `bits` bits each. Vertices are positions of external ids in ascending order, so
-   that sorted keys are rows of arcs in order of the positions. In a range of tails, a key holds the distance from the first; tails
-   may also be rows, by which they then are sorted, while heads stay positions.
+   that sorted keys are rows of arcs in order of the positions. In a range of tails, a key holds the distance from the first.
+   Tails may also be rows, in whose order the arcs then are; heads stay positions.
 
    find_span    smallest and greatest id
    mark_ids     which ids of the span occur

@@ -18,7 +18,7 @@ from kernels.gpu.loader import free_bytes, pointer
 from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
 from kernels.layout.constants import LAYOUT_THREADS, PACK_EDGES, TAIL_BIN_BITS, UNPACK_KEYS, WARP_ARCS, WARP_DEGREE
-from kernels.layout.numbering_cuda import NumberedEdges, bits_of, bytes_of, number, run
+from kernels.layout.on_gpu.numbering import NumberedEdges, bits_of, bytes_of, number, run
 from kernels.layout.rules import ArcRules, Edges, EdgeSource
 
 _ROWS = "layout/rows.cu"

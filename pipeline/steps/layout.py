@@ -17,8 +17,8 @@ from pydantic import TypeAdapter
 from kernels.arrays import ArcMemory
 from kernels.graph import OFFSET, Csr, Graph
 from kernels.layout.laid_out import LaidOut
+from kernels.layout.on_gpu.streaming import StreamedEdges
 from kernels.layout.rules import ArcRules, EdgeSource
-from kernels.layout.streaming import StreamedEdges
 from kernels.records import dataclass
 from kernels.spans import span
 from pipeline import progress
@@ -233,7 +233,7 @@ def lay_out_part(
 
     window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
     if isinstance(source, StreamedEdges):
-        from kernels.layout.ranges_cuda import build_in_ranges
+        from kernels.layout.on_gpu.ranges import build_in_ranges
 
         return build_in_ranges(source, rules, window, layout.shards)
     return build_csr(source, rules, window, ranks, layout.shards, deals)

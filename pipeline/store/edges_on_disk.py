@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from kernels.arrays import ArcMemory
 from kernels.cpu.parallel import cores
+from kernels.layout.on_gpu.streaming import StreamedEdges
 from kernels.layout.rules import Edges, EdgeSource
-from kernels.layout.streaming import StreamedEdges
 from pipeline.errors import Changed, Damaged
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory, return_unused, share_of_arcs

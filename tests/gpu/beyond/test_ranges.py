@@ -12,11 +12,11 @@ from kernels.arrays import is_cupy_array
 from kernels.distributed.communicator import SingleRank
 from kernels.distributed.gpu.memory import arcs_on_host, memory_of
 from kernels.gpu.loader import to_host
-from kernels.layout import ranges_cuda, streaming
 from kernels.layout.building import build_csr
-from kernels.layout.ranges_cuda import build_in_ranges
+from kernels.layout.on_gpu import ranges, streaming
+from kernels.layout.on_gpu.ranges import build_in_ranges
+from kernels.layout.on_gpu.streaming import StreamedEdges
 from kernels.layout.rules import ArcRules, Edges
-from kernels.layout.streaming import StreamedEdges
 from tests.counts import in_turn
 
 pytestmark = pytest.mark.sampled
@@ -43,15 +43,15 @@ def free(monkeypatch):
 
     def set_free(count: int) -> list[tuple[range, int]]:
         made: list[tuple[range, int]] = []
-        add = ranges_cuda.add_arcs
+        add = ranges.add_arcs
 
         def adding(edges, tails, most, rest):
             made.append((tails, most))
             return add(edges, tails, most, rest)
 
-        monkeypatch.setattr(ranges_cuda, "free_bytes", lambda: count)
-        monkeypatch.setattr(ranges_cuda, "_OF_VERTEX", 0)
-        monkeypatch.setattr(ranges_cuda, "add_arcs", adding)
+        monkeypatch.setattr(ranges, "free_bytes", lambda: count)
+        monkeypatch.setattr(ranges, "_OF_VERTEX", 0)
+        monkeypatch.setattr(ranges, "add_arcs", adding)
         return made
 
     return set_free
@@ -132,6 +132,6 @@ def test_the_arcs_of_one_vertex_have_to_fit(free):
 
 
 def test_the_vertices_have_to_fit(monkeypatch):
-    monkeypatch.setattr(ranges_cuda, "free_bytes", lambda: 2**20)
+    monkeypatch.setattr(ranges, "free_bytes", lambda: 2**20)
     with pytest.raises(MemoryError, match="the vertices of a graph take"):
         check(drawn(3, 10, 10), declared=range(20_000))

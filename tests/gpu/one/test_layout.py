@@ -20,7 +20,7 @@ from kernels.layout import cuda
 from kernels.layout import rules as certified
 from kernels.layout.cleaning import clean
 from kernels.layout.laid_out import take_rows
-from kernels.layout.numbering_cuda import number
+from kernels.layout.on_gpu.numbering import number
 from kernels.layout.orders import by_degree_in_windows
 from kernels.layout.rules import ArcRules
 from kernels.layout.sorting import in_rows, transpose

@@ -22,10 +22,10 @@ from kernels.graph import OFFSET, Array, Csr, index_dtype
 from kernels.layout.cuda import add_arcs, by_degree_in_windows
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.numbering import Searched
-from kernels.layout.numbering_cuda import NumberedEdges, number
+from kernels.layout.on_gpu.numbering import NumberedEdges, number
+from kernels.layout.on_gpu.streaming import StreamedEdges
 from kernels.layout.rules import ArcRules, Edges, EdgeSource
 from kernels.layout.sorting import equal
-from kernels.layout.streaming import StreamedEdges
 
 _MOST_KEYS = 1 << 31  # of a range: CuPy's functions are tried with no more
 _OF_VERTEX = 72  # bytes of the GPU for each vertex, at most, beside ids and positions
@@ -44,21 +44,21 @@ def build_in_ranges(edges: StreamedEdges, rules: ArcRules, window: int | None, p
     numbered = number(edges, rules, dropped)
     vertices = len(numbered.ids)
     _require("the vertices of a graph take", _OF_VERTEX * vertices)
-    found = _counts(numbered)
-    stay = _distinct(numbered, found)
+    counts = _counts(numbered)
+    stay = _distinct(numbered, counts)
     in_order: Array = cupy.arange(vertices, dtype=index_dtype(vertices))
     order = in_order if window is None else by_degree_in_windows(stay, window)
     by_id = inverse(order)
     numbered = replace(numbered, order=order, rows=by_id)
-    found, stay = found[order], stay[order]
+    counts, stay = counts[order], stay[order]
     arcs = int(stay.sum())
-    out, self_loops = _rows(numbered, found, stay, arcs)
+    out, self_loops = _rows(numbered, counts, stay, arcs)
     del stay
     directions = {"out": out}
     if not rules.both:
         turned = replace(numbered, edges=_changed(numbered.edges, StreamedEdges.reversed), dropped=None)
-        found = _counts(turned)[order]
-        into, _ = _rows(turned, found, found, arcs)
+        counts = _counts(turned)[order]
+        into, _ = _rows(turned, counts, counts, arcs)
         if not equal(arcs_on_host(into), arcs_on_host(out)):
             directions["in"] = into
     cuts = [0, vertices]
@@ -77,33 +77,33 @@ def _counts(numbered: NumberedEdges) -> Array:
     return counts
 
 
-def _distinct(numbered: NumberedEdges, found: Array) -> Array:
-    """The number of arcs of each position that the rules keep, int64 [V]; `found` are the arcs of each."""
+def _distinct(numbered: NumberedEdges, counts: Array) -> Array:
+    """The number of arcs of each position that the rules keep, int64 [V]; `counts` are the arcs of each."""
     if numbered.rules.keep_parallel:
-        return found
-    degrees: Array = cupy.zeros(len(found) + 1, OFFSET)
-    row = index_dtype(len(found))
+        return counts
+    degrees: Array = cupy.zeros(len(counts) + 1, OFFSET)
+    row = index_dtype(len(counts))
     ends = replace(numbered, edges=_changed(numbered.edges, StreamedEdges.ends), dropped=None)
-    for tails, most in _ranges(found, found * (row.itemsize + 2 * KEY.itemsize)):
+    for tails, most in _ranges(counts, counts * (row.itemsize + 2 * KEY.itemsize)):
         add_arcs(ends, tails, most, Csr(degrees[tails.start + 1 :], cupy.empty(most, row), None))
     return degrees[1:]
 
 
-def _rows(numbered: NumberedEdges, found: Array, stay: Array, arcs: int) -> tuple[Csr, int]:
+def _rows(numbered: NumberedEdges, counts: Array, stay: Array, arcs: int) -> tuple[Csr, int]:
     """The rows of a direction, whose `arcs` arcs are in the host's memory, and the number of self-loops.
 
-    `found` and `stay` (int64 [V]) are the arcs of each row with and without parallel ones, as far as these are listed.
+    `counts` and `stay` (int64 [V]) are the arcs of each row with and without parallel ones, as far as these are listed.
     """
-    row, weight, keep_parallel = index_dtype(len(found)), numbered.edges.weight, numbered.rules.keep_parallel
+    row, weight, keep_parallel = index_dtype(len(counts)), numbered.edges.weight, numbered.rules.keep_parallel
     of_weight = 0 if weight is None else weight.itemsize
     sorting = 2 * (KEY.itemsize + of_weight)
     if of_weight and keep_parallel:
         sorting = _ORDERED + 2 * of_weight
     elif numbered.dropped is not None:
         sorting += 2  # whether a key is that of a parallel arc
-    offsets, columns = cupy.zeros(len(found) + 1, OFFSET), [pinned_array(arcs, dtype) for dtype in (row, weight) if dtype]
+    offsets, columns = cupy.zeros(len(counts) + 1, OFFSET), [pinned_array(arcs, dtype) for dtype in (row, weight) if dtype]
     done = self_loops = 0
-    for tails, most in _ranges(found, found * (row.itemsize + of_weight + sorting) + (found - stay) * (2 * _LISTED)):
+    for tails, most in _ranges(counts, counts * (row.itemsize + of_weight + sorting) + (counts - stay) * (2 * _LISTED)):
         weights = None if weight is None else cupy.empty(most, weight)
         own = Csr(offsets[tails.start + 1 :], cupy.empty(most, row), weights)
         added, loops = add_arcs(numbered, tails, most, own)
