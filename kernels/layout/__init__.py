@@ -11,6 +11,7 @@ sorting.py    a radix sort from edges to rows of arcs, and from out-rows to in-r
 spilling.py   where arcs go that memory does not hold
 orders.py     the order of the rows
 cuda.py       all of it on the GPU (arcs.cu, rows.cu), with `kernels.gpu.radix_sort`
+on_gpu/       its numbering; the same for rows that a GPU does not hold
 sharded/      all of it over ranks
 parallel/     parallel rows become one edge by a rule, before all of it
 

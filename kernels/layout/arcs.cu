@@ -2,10 +2,12 @@
 
    A key is an arc: its tail above its head, `bits` bits each. Vertices are positions of external ids in ascending order, so
    that sorted keys are rows of arcs in order of the positions. In a range of tails, a key holds the distance from the first.
+   Tails may also be rows, in whose order the arcs then are; heads stay positions.
 
    find_span    smallest and greatest id
    mark_ids     which ids of the span occur
    count_tails  arcs per bin of tails, by which the tails are divided into ranges
+   count_arcs   arcs per tail
    pack_edges   the keys of edges and of their reverses whose tail is in a range
    pack_rows    the keys of the reversed arcs of rows
    unpack_arcs  keys to heads, one of equal keys if `distinct`, and the number of arcs of each tail
@@ -87,12 +89,32 @@ count_tails(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, int64_t 
     }
 }
 
+/* `degrees` counts the arcs of each tail, parallel ones included. */
+extern "C" __global__ void __launch_bounds__(LAYOUT_THREADS, 4)
+count_arcs(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, int64_t num_edges, int64_t first_id,
+           const ROW* __restrict__ positions, bool both, bool keep_self_loops, unsigned long long* degrees) {
+    for (int64_t edge = global_thread(); edge < num_edges; edge += num_threads()) {
+        const uint64_t tail = position_of(src[edge], first_id, positions), head = position_of(dst[edge], first_id, positions);
+        if (tail != head || keep_self_loops) {
+            atomicAdd(degrees + tail, 1ull);
+        }
+        if (tail != head && both) {
+            atomicAdd(degrees + head, 1ull);
+        }
+    }
+}
+
+/* The tail in the key of a position's arc: its row in `rows`, or the position if `rows` is null. */
+__device__ __forceinline__ uint64_t tail_of(uint64_t position, const ROW* rows) {
+    return rows ? (uint64_t)rows[position] : position;
+}
+
 /* Write keys in any order, each with its edge's weight; `found` counts the keys and the self-loops in the range. */
 extern "C" __global__ void __launch_bounds__(LAYOUT_THREADS, 4)
 pack_edges(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, int64_t num_edges, int64_t first_id,
            const ROW* __restrict__ positions, bool both, bool keep_self_loops, const void* __restrict__ weights, int weight_bytes,
-           int64_t first_tail, int64_t num_tails, int bits, uint64_t* __restrict__ keys, void* __restrict__ out_weights,
-           unsigned long long* found) {
+           const ROW* __restrict__ rows, int64_t first_tail, int64_t num_tails, int bits, uint64_t* __restrict__ keys,
+           void* __restrict__ out_weights, unsigned long long* found) {
     __shared__ uint32_t counts[WARPS];
     __shared__ int64_t tile_place;
     const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
@@ -111,8 +133,8 @@ pack_edges(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, int64_t n
 #pragma unroll
         for (int item = 0; item < PACK_EDGES; ++item) {
             const bool valid = base + LAYOUT_THREADS * item + threadIdx.x < num_edges, loop = tails[item] == heads[item];
-            const bool out = valid && tails[item] - first_tail < (uint64_t)num_tails;
-            const bool into = valid && both && !loop && heads[item] - first_tail < (uint64_t)num_tails;
+            const bool out = valid && tail_of(tails[item], rows) - first_tail < (uint64_t)num_tails;
+            const bool into = valid && both && !loop && tail_of(heads[item], rows) - first_tail < (uint64_t)num_tails;
             loops += out && loop;
             forward[item] = __ballot_sync(FULL_WARP, out && (keep_self_loops || !loop));
             backward[item] = __ballot_sync(FULL_WARP, into);
@@ -138,13 +160,13 @@ pack_edges(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, int64_t n
             const int64_t edge = base + LAYOUT_THREADS * item + threadIdx.x;
             if (forward[item] >> lane & 1) {
                 const int64_t mine = place + __popc(forward[item] & lower);
-                keys[mine] = (tails[item] - first_tail) << bits | heads[item];
+                keys[mine] = (tail_of(tails[item], rows) - first_tail) << bits | heads[item];
                 copy_element(weights, weight_bytes, edge, out_weights, mine);
             }
             place += __popc(forward[item]);
             if (backward[item] >> lane & 1) {
                 const int64_t mine = place + __popc(backward[item] & lower);
-                keys[mine] = (heads[item] - first_tail) << bits | tails[item];
+                keys[mine] = (tail_of(heads[item], rows) - first_tail) << bits | tails[item];
                 copy_element(weights, weight_bytes, edge, out_weights, mine);
             }
             place += __popc(backward[item]);

@@ -6,7 +6,7 @@ that is not small is divided into ranges of tails, which become keys and then ro
 the GPU, or come again for each range, in blocks.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import cupy
@@ -14,14 +14,14 @@ import numpy as np
 
 from kernels.distributed.partition import cut
 from kernels.gpu.constants import STATUS_FLAG_BITS
-from kernels.gpu.loader import free_bytes, launch, pointer
+from kernels.gpu.loader import free_bytes, pointer
 from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
 from kernels.layout.constants import LAYOUT_THREADS, PACK_EDGES, TAIL_BIN_BITS, UNPACK_KEYS, WARP_ARCS, WARP_DEGREE
-from kernels.layout.numbering import Searched, pays_as_table
+from kernels.layout.on_gpu.numbering import NumberedEdges, bits_of, bytes_of, number, run
 from kernels.layout.rules import ArcRules, Edges, EdgeSource
 
-_ARCS, _ROWS = "layout/arcs.cu", "layout/rows.cu"
+_ROWS = "layout/rows.cu"
 _UNPACKED_TILE = UNPACK_KEYS * LAYOUT_THREADS  # keys of a block
 _SMALL = 1 << 24  # arcs, whose keys take 268 MB: one range
 _MOST_KEYS = 1 << 31  # of a range, on average: CuPy's functions are tried with no more
@@ -29,34 +29,7 @@ _RANGE_BYTES = 1.5  # memory that the arcs of a range may take, relative to the 
 _SPACE = 3  # free memory, relative to the rows, in which blocks of the pool that are partly in use leave enough for them again
 _MOST_DROPPED = 16  # the arrays are copied to their length if more than one arc in 16 was dropped
 _BLOCK_ARCS = WARP_ARCS * LAYOUT_THREADS // 32
-_BLOCKS_PER_PROCESSOR = 8
 _SUM = (1 << 8 * KEY.itemsize - STATUS_FLAG_BITS) - 1  # the bits of a status word that hold a sum
-
-
-@dataclass(frozen=True)
-class _NumberedEdges:
-    """An edge list, all ids, their positions, the rules for its arcs, and where dropped edges are listed."""
-
-    edges: EdgeSource
-    ids: Array
-    first_id: int
-    positions: Array | None
-    rules: ArcRules
-    dropped: list[Edges] | None
-
-    @property
-    def most_arcs(self) -> int:
-        """The number of arcs if none is dropped."""
-        return (1 + self.rules.both) * self.edges.count
-
-    def launch(self, name: str, row: np.dtype[Any], *arguments: Any, of_thread: int = 1, weighted: bool = False) -> None:
-        """Launch a kernel, whose threads have `of_thread` edges, on each block of the edges."""
-        of_all = (np.int64(self.first_id), pointer(self.positions))
-        rules = (np.bool_(self.rules.both), np.bool_(self.rules.keep_self_loops))
-        for block in self.edges.blocks():
-            weights = (pointer(block.weights), _bytes(block.weights)) if weighted else ()
-            edges = (block.src, block.dst, np.int64(block.count), *of_all, *rules, *weights)
-            _launch(name, _streaming(-(-block.count // of_thread)), *edges, *arguments, EDGE=block.src.dtype, ROW=row)
 
 
 def clean(
@@ -68,26 +41,22 @@ def clean(
     of tails. More of these need less memory. By default the peak, without the edge list, is 2.5 times the rows, or as much less
     as the free memory asks for, provided that ids are dense, few arcs are dropped and no tail has most of the arcs.
     """
-    numbered = _number(edges, rules, dropped)
+    numbered = number(edges, rules, dropped)
     num_vertices, row, weight = len(numbered.ids), index_dtype(len(numbered.ids)), edges.weight
-    if num_vertices > 1 << 32:
-        raise ValueError(f"{num_vertices} vertices: two positions do not fit into a key of 64 bits")
     parts = _ranges(numbered, num_vertices, row, ranges or _enough_ranges(numbered, row))
     most = sum(arcs for _, arcs in parts)
     offsets, indices = cupy.zeros(num_vertices + 1, OFFSET), cupy.empty(most, row)
     kept_weights = None if weight is None else cupy.empty(most, weight)
-    if kept_weights is not None and not rules.keep_parallel:
-        kept_weights.view(np.uint8).fill(0xFF)
     kept = self_loops = 0
-    add = _add if free_bytes() > _SPACE * (indices.nbytes + (0 if weight is None else most * weight.itemsize)) else _add_apart
+    add = add_arcs if free_bytes() > _SPACE * (indices.nbytes + (0 if weight is None else most * weight.itemsize)) else _add_apart
     for tails, arcs in parts:
         rest = Csr(offsets[tails.start + 1 :], indices[kept:], None if kept_weights is None else kept_weights[kept:])
-        added, loops = add(numbered, tails, arcs, _bits(num_vertices - 1), rest)
+        added, loops = add(numbered, tails, arcs, rest)
         kept, self_loops = kept + added, self_loops + loops
     return numbered.ids, _rows(offsets, indices, kept_weights, kept), self_loops
 
 
-def _enough_ranges(edges: _NumberedEdges, row: np.dtype[Any]) -> int:
+def _enough_ranges(edges: NumberedEdges, row: np.dtype[Any]) -> int:
     """The number of ranges that keeps the peak at 2.5 times the rows, and their keys within half of the memory beside the rows.
 
     A range's keys and weights exist twice. The memory of the offsets is left to the ids and their positions.
@@ -102,11 +71,11 @@ def _enough_ranges(edges: _NumberedEdges, row: np.dtype[Any]) -> int:
     return 1 + int(min(ranges, 1 << TAIL_BIN_BITS))
 
 
-def _ranges(edges: _NumberedEdges, num_vertices: int, row: np.dtype[Any], count: int) -> list[tuple[range, int]]:
+def _ranges(edges: NumberedEdges, num_vertices: int, row: np.dtype[Any], count: int) -> list[tuple[range, int]]:
     """Ranges of tails with about equal numbers of arcs, and the most arcs that each may have."""
     if count == 1:
         return [(range(num_vertices), edges.most_arcs)]
-    shift = max(0, _bits(num_vertices - 1) - TAIL_BIN_BITS)
+    shift = max(0, bits_of(num_vertices - 1) - TAIL_BIN_BITS)
     counts = cupy.zeros(-(-num_vertices >> shift) if num_vertices else 0, np.int64)
     edges.launch("count_tails", row, np.int32(shift), np.int32(len(counts)), counts)
     arcs = counts.get()
@@ -116,12 +85,12 @@ def _ranges(edges: _NumberedEdges, num_vertices: int, row: np.dtype[Any], count:
     ]
 
 
-def _add_apart(edges: _NumberedEdges, tails: range, most: int, bits: int, rest: Csr) -> tuple[int, int]:
-    """As `_add`, with all temporary arrays in a pool of their own, where no part that stays in use keeps a large block."""
+def _add_apart(edges: NumberedEdges, tails: range, most: int, rest: Csr) -> tuple[int, int]:
+    """As `add_arcs`, with all temporary arrays in a pool of their own, where no part that stays in use keeps a large block."""
     pool, listed = cupy.cuda.MemoryPool(), list[Edges]()
     cupy.get_default_memory_pool().free_all_blocks()
     with cupy.cuda.using_allocator(pool.malloc):
-        counts = _add(replace(edges, dropped=None if edges.dropped is None else listed), tails, most, bits, rest)
+        counts = add_arcs(replace(edges, dropped=None if edges.dropped is None else listed), tails, most, rest)
     if edges.dropped is not None:
         edges.dropped.extend(part.take(cupy.arange(part.count)) for part in listed)
     listed.clear()
@@ -129,23 +98,31 @@ def _add_apart(edges: _NumberedEdges, tails: range, most: int, bits: int, rest: 
     return counts
 
 
-def _add(edges: _NumberedEdges, tails: range, most: int, bits: int, rest: Csr) -> tuple[int, int]:
-    """Write the arcs of a range of tails to the beginning of `rest`; return their number and that of the self-loops."""
+def add_arcs(edges: NumberedEdges, tails: range, most: int, rest: Csr) -> tuple[int, int]:
+    """Write the arcs of a range of tails to the beginning of `rest`; return their number and that of the self-loops.
+
+    `most` arcs of these tails are in the edges. The degrees are added to `rest.offsets`, the first tail's to its first entry;
+    indices are the positions of the heads.
+    """
+    bits = bits_of(len(edges.ids) - 1)
+    if rest.weights is not None and not edges.rules.keep_parallel:
+        rest.weights[:most].view(np.uint8).fill(0xFF)
     keys, counts = cupy.empty(most, KEY), cupy.zeros(2, np.int64)
     weights = None if edges.edges.weight is None else cupy.empty(most, edges.edges.weight)
-    arguments = (np.int64(tails.start), np.int64(len(tails)), np.int32(bits), keys, pointer(weights), counts)
+    of_tails = pointer(edges.rows), np.int64(tails.start), np.int64(len(tails)), np.int32(bits)
+    arguments = (*of_tails, keys, pointer(weights), counts)
     edges.launch("pack_edges", rest.indices.dtype, *arguments, of_thread=PACK_EDGES, weighted=True)
     length, self_loops = map(int, counts.get())
     keys, weights = keys[:length], None if weights is None else weights[:length]
     if weights is not None and edges.rules.keep_parallel:
         keys, weights = _lightest_first(keys, weights)
-    keys, weights = sort(keys, weights, 0, bits + _bits(len(tails) - 1))
+    keys, weights = sort(keys, weights, 0, bits + bits_of(len(tails) - 1))
     if edges.dropped is not None and not edges.rules.keep_parallel:
         _list_dropped(edges, tails.start, keys, weights, bits)
     return _unpack(keys, weights, bits, rest, distinct=not edges.rules.keep_parallel), self_loops
 
 
-def _list_dropped(edges: _NumberedEdges, first_tail: int, keys: Array, weights: Array | None, bits: int) -> None:
+def _list_dropped(edges: NumberedEdges, first_tail: int, keys: Array, weights: Array | None, bits: int) -> None:
     """List all arcs of equal keys but the lightest; of both arcs of an edge, the one to the smaller position."""
     repeats = keys[1:] == keys[:-1]
     parallel = cupy.zeros(len(keys), np.bool_)
@@ -155,7 +132,8 @@ def _list_dropped(edges: _NumberedEdges, first_tail: int, keys: Array, weights: 
     keys = keys[places]
     if weights is not None:
         keys, weights = sort(*_lightest_first(keys, weights[places]), 0, 8 * KEY.itemsize)
-    tails, heads = (keys >> KEY.type(bits)).astype(OFFSET) + first_tail, (keys & KEY.type((1 << bits) - 1)).astype(OFFSET)
+    tails = edges.positions_of((keys >> KEY.type(bits)).astype(OFFSET) + first_tail)
+    heads = (keys & KEY.type((1 << bits) - 1)).astype(OFFSET)
     listed = keys[1:] == keys[:-1]
     if edges.rules.both:
         listed &= (heads <= tails)[1:]
@@ -175,9 +153,9 @@ def _lightest_first(keys: Array, weights: Array) -> tuple[Array, Array]:
 def transposed(csr: Csr) -> Csr:
     """The arcs reversed: their rows ascend by index, and parallel arcs keep their order."""
     num_rows, arcs = len(csr.offsets) - 1, len(csr.indices)
-    bits, keys = _bits(num_rows - 1), cupy.empty(arcs, KEY)
+    bits, keys = bits_of(num_rows - 1), cupy.empty(arcs, KEY)
     arguments = (csr.offsets, csr.indices, np.int64(num_rows), np.int32(bits), keys)
-    _launch("pack_rows", -(-arcs // _BLOCK_ARCS), *arguments, EDGE=ID, ROW=csr.indices.dtype)
+    run("pack_rows", -(-arcs // _BLOCK_ARCS), *arguments, EDGE=ID, ROW=csr.indices.dtype)
     keys, weights = sort(keys, None if csr.weights is None else csr.weights.copy(), bits, 2 * bits)
     offsets, indices = cupy.zeros(num_rows + 1, OFFSET), cupy.empty_like(csr.indices)
     kept_weights = None if csr.weights is None else cupy.empty_like(csr.weights)
@@ -203,7 +181,7 @@ def by_degree_in_windows(degrees: Array, window: int, before: int = 0) -> Array:
     if windows > 1:
         places = cupy.arange(before % window, before % window + num_vertices, dtype=OFFSET)
         keys += cupy.where(degrees < WARP_DEGREE, WARP_DEGREE * (places // window), 0)
-    _, order = sort(keys.view(KEY), positions, 0, _bits(most + WARP_DEGREE * (windows - 1)))
+    _, order = sort(keys.view(KEY), positions, 0, bits_of(most + WARP_DEGREE * (windows - 1)))
     assert order is not None
     return order
 
@@ -218,45 +196,10 @@ def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> 
     indices = by_position.indices if row_of_position is None else by_position.indices.astype(row_of_position.dtype, copy=False)
     rows = Csr(offsets, cupy.empty(arcs, indices.dtype), weights)
     begins -= offsets[:-1]
-    source = (begins, indices, pointer(by_position.weights), _bytes(weights), pointer(row_of_position))
+    source = (begins, indices, pointer(by_position.weights), bytes_of(weights), pointer(row_of_position))
     arguments = (offsets, np.int64(len(order)), *source, rows.indices, pointer(weights))
-    _launch("take_rows", -(-arcs // _BLOCK_ARCS), *arguments, source=_ROWS, ROW=indices.dtype)
+    run("take_rows", -(-arcs // _BLOCK_ARCS), *arguments, source=_ROWS, ROW=indices.dtype)
     return rows
-
-
-def _number(edges: EdgeSource, rules: ArcRules, dropped: list[Edges] | None) -> _NumberedEdges:
-    """Find the ascending ids, the first id, and the positions of the ids from it on (None without gaps)."""
-    declared, span = rules.declared, _span(edges, rules.declared)
-    if not pays_as_table(span, 2 * edges.count + len(declared)):
-        ids: Array = cupy.arange(declared.start, declared.stop, dtype=ID)
-        for block in edges.blocks():
-            ids = cupy.unique(cupy.concatenate([block.src.astype(ID), block.dst.astype(ID), ids]))
-        searched = Searched(edges, ids)
-        return _NumberedEdges(next(searched.blocks()) if isinstance(edges, Edges) else searched, ids, 0, None, rules, dropped)
-    if len(span) == len(declared):
-        return _NumberedEdges(edges, cupy.arange(span.start, span.stop, dtype=ID), span.start, None, rules, dropped)
-    seen = cupy.zeros(len(span), np.bool_)
-    seen[declared.start - span.start : declared.stop - span.start] = True
-    for block in edges.blocks():
-        ends = block.src, block.dst, np.int64(block.count), np.int64(span.start)
-        _launch("mark_ids", _streaming(block.count), *ends, seen, EDGE=block.src.dtype, ROW=index_dtype(0))
-    places = cupy.flatnonzero(seen)
-    positions = None
-    if len(places) < len(span):
-        positions = cupy.empty(len(span), index_dtype(len(places)))
-        positions[places] = cupy.arange(len(places), dtype=positions.dtype)
-    return _NumberedEdges(edges, places + span.start, span.start, positions, rules, dropped)
-
-
-def _span(edges: EdgeSource, declared: range) -> range:
-    ends = [declared[0], declared[-1]] if declared else []
-    if isinstance(edges, Edges) and edges.count:
-        span, arrays = cupy.array([np.iinfo(ID).max, -1], ID), (edges.src, edges.dst, np.int64(edges.count))
-        _launch("find_span", _streaming(edges.count), *arrays, span, EDGE=edges.src.dtype, ROW=index_dtype(0))
-        ends += [int(end) for end in span.get()]
-    elif edges.count:
-        ends += [edges.span()[0], edges.span()[-1]]
-    return range(min(ends), max(ends) + 1) if ends else range(0)
 
 
 def _unpack(keys: Array, weights: Array | None, bits: int, rest: Csr, distinct: bool) -> int:
@@ -265,9 +208,9 @@ def _unpack(keys: Array, weights: Array | None, bits: int, rest: Csr, distinct: 
     if not tiles:
         return 0
     status = cupy.zeros(tiles + 1, KEY)
-    given = (keys, pointer(weights), _bytes(weights), np.int64(len(keys)), np.int32(bits), np.bool_(distinct))
+    given = (keys, pointer(weights), bytes_of(weights), np.int64(len(keys)), np.int32(bits), np.bool_(distinct))
     results = (status, status[tiles:], rest.indices, pointer(rest.weights), rest.offsets)
-    _launch("unpack_arcs", tiles, *given, *results, EDGE=ID, ROW=rest.indices.dtype)
+    run("unpack_arcs", tiles, *given, *results, EDGE=ID, ROW=rest.indices.dtype)
     return int(status[tiles - 1]) & _SUM
 
 
@@ -280,21 +223,3 @@ def _rows(offsets: Array, indices: Array, weights: Array | None, arcs: int) -> C
 def _shortened(array: Array, length: int) -> Array:
     """The first `length` elements; a copy if a view would keep much unused memory alive."""
     return array[:length].copy() if _MOST_DROPPED * (len(array) - length) > len(array) else array[:length]
-
-
-def _bits(largest: int) -> int:
-    return max(largest, 1).bit_length()
-
-
-def _bytes(weights: Array | None) -> np.int32:
-    return np.int32(0 if weights is None else weights.itemsize)
-
-
-def _streaming(threads: int) -> int:
-    """Blocks for a loop over `threads` elements: at most as many as run at a time."""
-    most = _BLOCKS_PER_PROCESSOR * cupy.cuda.Device().attributes["MultiProcessorCount"]
-    return int(min(-(-threads // LAYOUT_THREADS), most))
-
-
-def _launch(name: str, blocks: int, *arguments: Any, source: str = _ARCS, **types: Any) -> None:
-    launch(source, name, LAYOUT_THREADS, None, *arguments, blocks=blocks, plain=True, **types)

@@ -50,8 +50,8 @@ class LaidOut:
         return self._taken(direction, self.rows(part)) if self.by_position else self.directions[direction]
 
     def whole(self, direction: str) -> Csr:
-        """The arcs of all rows of a single rank that has them by position."""
-        return self._taken(direction, range(self.num_vertices))
+        """The arcs of all rows of a single rank."""
+        return self._taken(direction, range(self.num_vertices)) if self.by_position else self.directions[direction]
 
     def pieces(self, part: int, direction: str, most: int) -> Iterator[Csr]:
         """The same arcs of a single rank in ranges of rows that have about `most` arcs, or one row; offsets begin at 0.

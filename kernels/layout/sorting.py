@@ -51,7 +51,7 @@ def in_rows(out: Csr, spill: Spill | None = None) -> Csr:
         return out if cuda.equal(into, out) else into
     if spill:  # a look at the rows in any order would read the same pages of a file many times
         into = transpose(out, spill)
-        return out if _equal(into, out) else into
+        return out if equal(into, out) else into
     positions = np.arange(len(out.offsets) - 1, dtype=out.indices.dtype)
     return out if is_transpose(out, out, positions) else transpose(out)
 
@@ -61,7 +61,7 @@ def transpose(csr: Csr, spill: Spill | None = None) -> Csr:
     return _sorted(len(csr.offsets) - 1, ReversedRows(csr), True, spill)
 
 
-def _equal(one: Csr, other: Csr) -> bool:
+def equal(one: Csr, other: Csr) -> bool:
     """Whether both have the same arcs in the same order."""
     columns = [(one.offsets, other.offsets), (one.indices, other.indices)]
     columns += [] if one.weights is None or other.weights is None else [(one.weights, other.weights)]

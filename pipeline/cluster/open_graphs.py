@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pipeline.store.shards import DealtShard
 
 log = logging.getLogger(__name__)
+_POOLED = 512  # bytes: CuPy's pool takes multiples
 Opened = TypeVar("Opened", Graph, "StoredIndex")
 
 
@@ -69,11 +70,17 @@ class OpenGraphs:
         return self._open(folder, backend, opener, beside, require)
 
     def keep(self, folder: Folder, backend: Backend, graph: Graph) -> None:
-        """Keep a whole graph that is already open, with weights as in its files."""
+        """Keep a whole graph that is already open, with weights as in its files.
+
+        One whose arcs are pinned is opened again if they have another place, or weights are counted, which makes new arrays.
+        """
+        pinned = _pinned(graph) if backend == "gpu" else 0
         with self._lock:
             self._whole.clear()
+            if pinned and (self._arcs(folder, graph, pinned).memory != "host" or decimals_of(folder) is not None):
+                return
             self._whole[folder.digest, backend] = counted_graph(folder, graph)
-            if backend == "gpu":
+            if backend == "gpu" and not pinned:
                 self._placed[folder.digest] = ON_GPU
 
     def arcs(self, folder: Folder) -> PlacedArcs:
@@ -163,9 +170,13 @@ class OpenGraphs:
                 self._whole[key] = opened
         return opened  # type: ignore[return-value]  # a digest belongs to one kind of folder
 
-    def _arcs(self, folder: Folder) -> PlacedArcs:
+    def _arcs(self, folder: Folder, open_here: Graph | None = None, pinned: int = 0) -> PlacedArcs:
+        """Where the arcs are; of a graph that is open, `pinned` bytes of them are in the host's memory."""
         if (placed := self._placed.get(folder.digest)) is None:
-            placed = self._placed[folder.digest] = place(*arcs_of(folder))
+            placed = place(*arcs_of(folder), pinned)
+            if open_here is not None:
+                placed = placed._replace(free=placed.free + _beside_arcs(open_here))
+            self._placed[folder.digest] = placed
             if placed.memory != "device":
                 log.info("%s", _where_arcs_are(placed))
         return placed
@@ -213,6 +224,20 @@ def open_counted(folder: Folder, backend: Backend) -> Graph:
 
     require_visible(folder.path)
     return counted_graph(folder, open_graph(folder, backend))
+
+
+def _pinned(graph: Graph) -> int:
+    """Bytes of a GPU's arcs that are in the host's memory."""
+    from kernels.distributed.gpu.memory import memory_of
+
+    columns = {id(array): array for csr in (graph.out, graph.into) for array in (csr.indices, csr.weights) if array is not None}
+    return sum(array.nbytes for array in columns.values() if memory_of(array) == "host")
+
+
+def _beside_arcs(graph: Graph) -> int:
+    """Bytes of a GPU's memory that a graph's arrays beside its arcs take in CuPy's pool."""
+    columns = {id(array): array for array in (graph.ids, graph.rows_by_id, graph.out.offsets, graph.into.offsets)}
+    return sum(-(-array.nbytes // _POOLED) * _POOLED for array in columns.values())
 
 
 def arcs_of(folder: Folder) -> tuple[int, int]:

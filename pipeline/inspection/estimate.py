@@ -94,7 +94,8 @@ def _estimate(config: RunConfig) -> Estimate:
         seconds |= beyond_gpu(replace(work, backend="cpu", slowness=slowness()))
     of_graph = [table for table in GRAPH_TABLES.values() if table.is_wanted(config, shape.arcs)]
     own = [CUSTOM + stage.name for stage in config.custom]
-    before = _before(config, laid_out, shape.arcs, (*seconds, *own))
+    ways: set[tuple[str, str | None]] = {(laid_out, None)} | ({(backend, "host")} if beyond else set())
+    before = _before(config, ways, shape.arcs, (*seconds, *own))
     answers = {stage: min(answers_of(config, stage), shape.vertices) for stage in config.stages}
     disk = shape.disk() + (sizes.edges * rates.EDGE if sizes.copied else 0)
     disk += sum(BY_NAME[stage].costs.stored * shape.vertices * count for stage, count in answers.items())
@@ -169,12 +170,15 @@ def expected_seconds(config: RunConfig, backend: Backend, step: str) -> float | 
     return None
 
 
-def _before(config: RunConfig, backend: Backend, arcs: int, steps: tuple[str, ...]) -> dict[str, float]:
-    """Seconds of the steps in the output folder, in proportion to the arcs; empty unless all are there, from this backend."""
+def _before(config: RunConfig, ways: set[tuple[str, str | None]], arcs: int, steps: tuple[str, ...]) -> dict[str, float]:
+    """Seconds of the steps in the output folder, in proportion to the arcs; empty unless all are there.
+
+    `ways`: backends that may have laid the graph out, and `arcs_in` of its facts.
+    """
     work = config.output / "steps"
     with suppress(Damaged):
         graph = GraphFacts.of(manifest.read(work / "graph"))
-        if graph.backend == backend and graph.arcs:
+        if (graph.backend, graph.arcs_in) in ways and graph.arcs:
             parts = {step: [step, *([f"proof-{step}"] if step in BY_NAME else [])] for step in steps} | {
                 step: [path.name for pattern in patterns for path in work.glob(pattern)]
                 for step, patterns in _PARTS.items()

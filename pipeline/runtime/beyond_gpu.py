@@ -1,4 +1,4 @@
-"""Graphs that the memory of a GPU does not hold: the CPU lays them out, and the GPU reads their arcs from the host's memory.
+"""Graphs that the memory of a GPU does not hold: it makes their rows range by range, and reads arcs from the host's memory.
 
 These arcs are pinned, and pass the bus whenever a kernel reads them. All else of a graph is on the GPU.
 """
@@ -35,20 +35,31 @@ def lays_out(backend: Backend, needed: int, share: float = 1.0) -> Backend:
     return backend if backend == "cpu" or share * needed <= free_memory("gpu") else "cpu"
 
 
-def on_gpu_or_cpu(what: str, needed: int, make: Callable[[Backend], Made]) -> Made:
-    """What `make` returns for the GPU or, if that has less free memory than is `needed` or asked for, for the CPU.
+def on_gpu_or_cpu(what: str, needed: int, on_host: int, make: Callable[[Backend, ArcMemory], Made]) -> Made:
+    """What `make` returns for the GPU with all arcs there; if it has less memory than is asked for, with arcs on the host.
 
-    The log says `what` the CPU does then, and why.
+    If that is not possible either, `make` returns it for the CPU. The log says `what` is done otherwise than on the GPU, and why.
+
+    Args:
+        needed, on_host: Bytes that the first takes of the GPU's memory, and the second of the host's.
     """
     if needed <= (free := free_memory("gpu")):
         try:
-            return make("gpu")
+            return make("gpu", "device")
         except MemoryError as error:  # CuPy's
-            log.warning("%s on the CPU: %s", what, str(error))  # not the error, which holds arrays
+            why = f": {error}"  # not the error, which holds arrays
     else:
-        log.info("%s on the CPU, because it takes %s of the GPU's memory, and %s are free", what, size(needed), size(free))
+        why = f", because it takes {size(needed)} of the GPU's memory, and {size(free)} are free"
     free_pool()
-    return make("cpu")
+    if on_host <= free_memory():
+        log.info("%s in ranges of rows%s", what, why)
+        try:
+            return make("gpu", "host")
+        except MemoryError as error:
+            why = f": {error}"
+        free_pool()
+    log.warning("%s on the CPU%s", what, why)
+    return make("cpu", "device")
 
 
 ON_GPU = PlacedArcs("device", 0, 0, 0)  # arcs that are there, or of which nothing is to be decided
@@ -69,10 +80,11 @@ def pinned_bytes(arcs: int, number: int) -> int:
     return arcs + _PLAN * number
 
 
-def place(number: int, of_each: int) -> PlacedArcs:
+def place(number: int, of_each: int, pinned_already: int = 0) -> PlacedArcs:
     """Choose the memory for a number of stored arcs, in one direction or both, of so many bytes each.
 
-    By the whole memory of the GPU, or its limit, so that the choice is the same in the next run.
+    By the whole memory of the GPU, or its limit, so that the choice is the same in the next run; `pinned_already` bytes of the
+    arcs are in the host's memory.
     """
     needed = number * of_each
     if held_by_gpu(needed, total_bytes(), _OF_WHOLE):
@@ -80,4 +92,4 @@ def place(number: int, of_each: int) -> PlacedArcs:
     import cupy  # noqa: F401  (from here on, what its context takes is not free)
 
     pinned = pinned_bytes(needed, number)
-    return PlacedArcs("host" if pinned <= free_memory() else None, needed, free_memory("gpu"), pinned)
+    return PlacedArcs("host" if pinned - pinned_already <= free_memory() else None, needed, free_memory("gpu"), pinned)

@@ -9,13 +9,15 @@ from concurrent.futures import Future
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from pydantic import TypeAdapter
 
+from kernels.arrays import ArcMemory
 from kernels.graph import OFFSET, Csr, Graph
 from kernels.layout.laid_out import LaidOut
+from kernels.layout.on_gpu.streaming import StreamedEdges
 from kernels.layout.rules import ArcRules, EdgeSource
 from kernels.records import dataclass
 from kernels.spans import span
@@ -68,7 +70,7 @@ def lay_out(
           out-rows are in this order)
         * `shards`: `rows` (first, and the one after the last), and for each direction `arcs`
         * `counted`: `decimals`, and the `largest` weight in that unit, if weights are counted in it (`pipeline.store.counting`)
-        * `backend`, and `proof`: the rules that were proved, and seconds
+        * `backend`, `arcs_in` as in `GraphFacts`, and `proof`: the rules that were proved, and seconds
 
     Raises:
         BadConfig: Self-loops are kept, but vertices without edges are declared by them.
@@ -98,18 +100,19 @@ def lay_out(
         require_sources_in(edges, sources, held)
         shape, attempts = _shape_of(rows, layout), attempts_beside(folder)
 
-        def store(where: Backend) -> Sequence[StoredPart]:
+        def store(where: Backend, arcs_in: ArcMemory) -> Sequence[StoredPart]:
             nonlocal held
-            held = held if where == backend else None
+            held = held if (where, arcs_in) == (backend, "device") else None
             if not over_ranks:  # ranks hold a part each
-                require_space(shape, where, folder, held=held is not None)
+                require_space(shape, where if arcs_in == "device" else "cpu", folder, held=held is not None)
             with nullcontext() if held else unchanged(rows, runtime.held_edges.sources.get(rows.digest)):
-                work = partial(store_part, rows, layout, parallel.rule, held)
+                work = partial(store_part, rows, layout, parallel.rule, Place(held, arcs_in))
                 return next(iter(cluster.map(work, [attempts], where, cluster.shards)))
 
         needed = 0 if held else shape.on_gpu
         apart = over_ranks or backend == "cpu"
-        stored, *others = store(backend) if apart else on_gpu_or_cpu("graph: laid out", needed, store)
+        on_host = shape.columns + shape.arrays
+        stored, *others = store(backend, "device") if apart else on_gpu_or_cpu("graph: laid out", needed, on_host, store)
         if (read := EdgeFacts.of(edges)).first_id is None:
             compare_declared(read.source.path, read.declared_vertices, GraphFacts.of(stored.folder).vertices)
         for path in list(stored.folder.path.iterdir()):
@@ -162,12 +165,19 @@ class StoredPart:
     graph: Graph | None  # all of it, on the GPU of a single rank
 
 
+class Place(NamedTuple):
+    """Where a single rank has edges and arcs."""
+
+    held: Columns | None  # all edges, if they are in memory
+    arcs_in: ArcMemory
+
+
 def store_part(
-    edges: Folder, layout: LayoutConfig, parallel: str, held: Columns | None, context: "TaskContext", attempts: Path
+    edges: Folder, layout: LayoutConfig, parallel: str, place: Place, context: "TaskContext", attempts: Path
 ) -> StoredPart:  # fmt: skip
     """Lay out a rank's share of a graph, write its shards into a folder that all ranks of this attempt share, and prove them.
 
-    A collective. `held` are all edges, if a single rank has them in memory.
+    A collective.
     """
     from pipeline.steps.layout_proof import DifferentWeights, prove_layout
     from pipeline.store.edges_on_disk import open_edges
@@ -178,7 +188,7 @@ def store_part(
     progress.phase("reading the edges")
     return_unused()  # what reading the source has left
     backend = context.backend
-    source = as_edges(held, backend) if held else open_edges(edges, backend, ranks.rank, ranks.size)
+    source = as_edges(place.held, backend) if place.held else open_edges(edges, backend, ranks.rank, ranks.size, place.arcs_in)
     progress.phase("ordering the rows")
     part = lay_out_part(source, rules, layout, ranks)
     return_unused()
@@ -199,6 +209,8 @@ def store_part(
         # From here on the files of all ranks are complete, except those that are saved in the background.
         of_all = [shard for of_rank in shards for shard in _SHARDS.validate_json(of_rank.tobytes())]
         facts = _facts_of(edges, rules, of_all, self_loops, context.backend)
+        if place.arcs_in == "host":
+            facts = facts.model_copy(update={"arcs_in": "host"})
         laid_out = Folder(folder, unsealed("graph", facts.stored()))
         graph = open_graph(laid_out, context.backend, kept) if ranks.size == 1 else None
         progress.phase("proving")
@@ -220,6 +232,10 @@ def lay_out_part(
     from kernels.layout.building import build_csr
 
     window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
+    if isinstance(source, StreamedEdges):
+        from kernels.layout.on_gpu.ranges import build_in_ranges
+
+        return build_in_ranges(source, rules, window, layout.shards)
     return build_csr(source, rules, window, ranks, layout.shards, deals)
 
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from kernels.arrays import is_cupy
 from kernels.graph import Csr
 from kernels.layout.laid_out import LaidOut, parallel_arcs
 from kernels.layout.rules import Spill
@@ -63,13 +64,23 @@ def store_shards(
                 arcs = part.take(number, name) if kept is None else cut_rows(kept[name], rows, range(part.num_vertices))
                 shard.directions[name] = save_direction(folder, number, name, arcs, background.save)
                 if name == "out":
-                    shard.places = places_in(arcs)
-                    shard.parallel_arcs = parallel_arcs(arcs) if keep_parallel else 0
+                    seen = _seen(arcs)
+                    shard.places = places_in(seen)
+                    shard.parallel_arcs = parallel_arcs(seen) if keep_parallel else 0
                 del arcs
             if kept is None and number == part.parts[-1]:
                 part.free(name)
         stored.append(shard)
     return stored
+
+
+def _seen(arcs: Csr) -> Csr:
+    """The same arcs where they can be looked at in little memory: a GPU's in the host's memory are taken for NumPy's."""
+    if not is_cupy(arcs):
+        return arcs
+    from kernels.distributed.gpu.memory import arcs_on_host, memory_of
+
+    return arcs_on_host(arcs) if memory_of(arcs.indices) == "host" else arcs
 
 
 def _store_in_pieces(part: LaidOut, number: int, name: str, shard: StoredShard, folder: Path, most: int) -> None:

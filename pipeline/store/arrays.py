@@ -51,8 +51,8 @@ def save_array(path: Path, array: Array) -> str | None:
     Returns:
         The digest of the bytes of a CuPy array and its header, computed from the memory that is written; None for NumPy's.
     """
-    header, flat, hashes = _header(array.dtype, array.shape), array.reshape(-1), is_cupy_array(array)
-    to_host = _fetch_from(array.device) if hashes else np.ascontiguousarray
+    header, hashes = _header(array.dtype, array.shape), is_cupy_array(array)
+    flat, to_host = _fetched(array) if hashes else (array.reshape(-1), np.ascontiguousarray)
     end, one_at_a_time, digest, turns = len(header) + array.nbytes, Lock(), Digest(), Turns()
 
     def chunk(begin: int) -> list[memoryview]:
@@ -168,10 +168,12 @@ class Background:
         return {path: digest for path, digest in digests.items() if digest}
 
 
-def _fetch_from(device: Any) -> Callable[[Array], Array]:
-    from kernels.distributed.gpu.memory import Staging
+def _fetched(array: Array) -> tuple[Array, Callable[[Array], Array]]:
+    """A flat view of a CuPy array, and what copies a chunk of it to memory of this thread; pinned arrays are not copied."""
+    from kernels.distributed.gpu.memory import Staging, in_host_memory
 
-    return Staging(device).fetch
+    there = in_host_memory(array.reshape(-1))
+    return there, Staging(array.device).fetch if is_cupy_array(there) else np.ascontiguousarray
 
 
 def bytes_of_arrays(folder: Path) -> int:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kernels.arrays import ArcMemory
 from kernels.cpu.parallel import cores
+from kernels.layout.on_gpu.streaming import StreamedEdges
 from kernels.layout.rules import Edges, EdgeSource
 from pipeline.errors import Changed, Damaged
 from pipeline.runtime.backend import Backend
@@ -24,13 +26,19 @@ from pipeline.units import size as size_of
 log = logging.getLogger(__name__)
 
 
-def open_edges(edges: Folder, backend: Backend, rank: int = 0, size: int = 1) -> EdgeSource:
+def open_edges(
+    edges: Folder, backend: Backend, rank: int = 0, size: int = 1, arcs_in: ArcMemory = "device"
+) -> EdgeSource:  # fmt: skip
     """The edges of one of `size` parts: in memory, or on the disk where all of them on a CPU would take too much of it.
+
+    Those of arcs that a GPU has in the host's memory are there, too.
 
     Raises:
         Damaged: As `pipeline.store.edges.read_edges`.
     """
     facts = EdgeFacts.of(edges)
+    if arcs_in == "host":
+        return StreamedEdges(as_edges(read_edges(edges, "cpu"), "cpu"))
     if backend == "cpu" and size == 1 and not fit(facts.edges, types_of(facts), backend):
         columns, free = (size_of(count) for count in (bytes_of(facts.edges, types_of(facts)), free_memory()))
         log.info("graph: laid out from the disk, because the edges would take %s, and %s of memory are free", columns, free)

@@ -11,6 +11,7 @@ import numpy as np
 
 from kernels.arrays import ArcMemory, is_cupy_array
 from kernels.cpu.parallel import cores
+from kernels.gpu.loader import to_host
 from kernels.gpu.transfer import empty_pinned
 from kernels.graph import Array, Csr, Graph
 
@@ -73,7 +74,7 @@ def put(arrays: Sequence[Any], memory: ArcMemory) -> cupy.ndarray:
         if is_cupy_array(first):
             return first.copy() if len(arrays) == 1 else cupy.concatenate(arrays)
         return _staged(arrays, ends)
-    copy, pinned = _pinned(ends[-1], first.dtype)
+    copy, pinned = pinned_array(ends[-1], first.dtype)
     for array, (begin, end) in zip(arrays, pairwise(ends), strict=True):
         if is_cupy_array(array):
             array.get(out=pinned[begin:end])
@@ -101,24 +102,44 @@ def zeros(length: int, dtype: Any, memory: ArcMemory) -> cupy.ndarray:
     """A CuPy array of zeros in this memory."""
     if memory == "device":
         return cupy.zeros(length, dtype)
-    array, pinned = _pinned(length, np.dtype(dtype))
+    array, pinned = pinned_array(length, np.dtype(dtype))
     pinned[:] = 0
     return array
+
+
+def pinned_array(length: int, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Array]:
+    """New pinned memory as a CuPy array and as a NumPy array; it is freed with the CuPy array."""
+    size = max(length * dtype.itemsize, 1)
+    memory = cupy.cuda.PinnedMemory(size)  # not from CuPy's pool, which rounds up to a power of two
+    owner = cupy.cuda.UnownedMemory(memory.ptr, size, memory, cupy.cuda.Device().id)
+    array = cupy.ndarray((length,), dtype, cupy.cuda.MemoryPointer(owner, 0))
+    return array, np.frombuffer(cupy.cuda.PinnedMemoryPointer(memory, 0), dtype, length)
+
+
+class _View:
+    """Pinned memory of a CuPy array, which it keeps alive, in NumPy's interface."""
+
+    def __init__(self, array: cupy.ndarray) -> None:
+        self._array = array
+        place = array.data.ptr, False
+        self.__array_interface__ = {"version": 3, "shape": array.shape, "typestr": array.dtype.str, "data": place}
+
+
+def in_host_memory(array: Array) -> Array:
+    """A CuPy array in pinned memory as a NumPy array, without a copy; any other array is returned unchanged."""
+    return np.asarray(_View(array)) if is_cupy_array(array) and memory_of(array) == "host" else array
+
+
+def arcs_on_host(csr: Csr) -> Csr:
+    """A CSR of NumPy arrays; arcs in pinned memory are not copied."""
+    weights = None if csr.weights is None else to_host(in_host_memory(csr.weights))
+    return Csr(to_host(csr.offsets), to_host(in_host_memory(csr.indices)), weights)
 
 
 def memory_of(array: cupy.ndarray) -> ArcMemory:
     """The memory of a CuPy array."""
     kind = cupy.cuda.runtime.pointerGetAttributes(array.data.ptr).type if len(array) else None
     return "host" if kind == cupy.cuda.runtime.memoryTypeHost else "device"
-
-
-def _pinned(length: int, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Array]:
-    """Pinned memory as a CuPy array and as a NumPy array; it is freed with the CuPy array."""
-    size = max(length * dtype.itemsize, 1)
-    memory = cupy.cuda.PinnedMemory(size)  # not from CuPy's pool, which rounds up to a power of two
-    owner = cupy.cuda.UnownedMemory(memory.ptr, size, memory, cupy.cuda.Device().id)
-    array = cupy.ndarray((length,), dtype, cupy.cuda.MemoryPointer(owner, 0))
-    return array, np.frombuffer(cupy.cuda.PinnedMemoryPointer(memory, 0), dtype, length)
 
 
 def _staged(arrays: Sequence[Array], ends: Sequence[int]) -> cupy.ndarray:

@@ -1,13 +1,16 @@
 """The check of a layout on every rank of a group, with the passes of the arrays' backend."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import elementwise
 from kernels.distributed import Communicator, Owners, Shard
 from kernels.gpu.loader import to_host
+from kernels.gpu.transfer import to_device
 from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
 from kernels.layout.certificate.claim import Claim
 from kernels.layout.certificate.constants import BACKWARD, BOTH, FORWARD, TURNED
@@ -86,7 +89,7 @@ class Proof:
             loop = np.flatnonzero(elementwise(np.equal, block.src, block.dst, dtype=np.bool_))
             count, sums = count + block.count, sums + self._sums_here(block, self.role)
             loops.append(block.src[loop].astype(ID))
-        ends = np.concatenate(loops) if loops else edges.none().src.astype(ID)
+        ends = np.concatenate(loops) if loops else self._held.ids[:0]
         return ReadEdges(count, ends, self._ranks.total(sums))
 
     def require_counts(self, claim: Claim, edges: int, loops: int) -> None:
@@ -130,14 +133,22 @@ class Proof:
 
     def _sums_here(self, edges: Edges, role: int) -> Array:
         rules = role, self._rules.keep_self_loops
-        sums: Array = self._backend.edge_sums(edges.src, edges.dst, edges.weights, rules, self.keys)
+        sums = np.zeros(4, np.uint64)
+        for part in self._here(edges):
+            sums += self._backend.edge_sums(part.src, part.dst, part.weights, rules, self.keys)
         return sums
+
+    def _here(self, edges: Edges) -> Iterable[Edges]:
+        """Edges where the rows are: those in the host's memory are copied to the GPU, some at a time."""
+        comes = is_cupy_array(self._held.ids) and not is_cupy_array(edges.src)
+        return map(to_device, edges.pieces()) if comes else [edges]
 
     def require_stored(self, edges: Edges, alike: bool = False) -> None:
         """Require that every edge has a stored arc that is no heavier, or weighs the same if `alike`."""
         in_pieces = self._ranks.size == 1 and isinstance(edges.src, np.ndarray)
-        for part in edges.pieces() if in_pieces else [edges]:
-            self._require_stored(part, alike)
+        for piece in edges.pieces() if in_pieces else [edges]:
+            for part in self._here(piece):
+                self._require_stored(part, alike)
 
     def _require_stored(self, edges: Edges, alike: bool) -> None:
         """The same for edges of which there are not many, or of several ranks.

@@ -58,7 +58,7 @@ def summary(step: Folder) -> StepFacts:
     manifest = step.manifest
     # `shards` of a graph are the sizes of its shards, which the run's `graph` has
     of_graph = manifest.step in ("graph", CAPACITIES, TURNED)
-    shown = ("backend",) if of_graph else ("backend", "shards", "supersteps", "whole_graph", "on_cpu", "arcs_in")
+    shown = ("backend", "arcs_in") if of_graph else ("backend", "shards", "supersteps", "whole_graph", "on_cpu", "arcs_in")
     computed = {fact: step.facts[fact] for fact in shown if fact in step.facts}
     return StepFacts(seconds=manifest.seconds, reused=step.reused, key=manifest.key, created=manifest.created, **computed)
 

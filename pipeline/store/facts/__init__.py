@@ -171,6 +171,7 @@ class GraphFacts(Facts):
     out: DirectionFacts
     into: DirectionFacts | None = Field(None, alias="in")  # absent
     backend: str
+    arcs_in: str | None = None  # absent; "host" if the GPU made the rows range by range, in the host's memory
     measure: str | None = None  # absent unless the configuration states what the weights measure
     counted: CountedFacts | None = None  # absent unless weights are float64 that kernels count as integers
     merged: MergeFacts | None = None  # absent unless a rule merged parallel rows; the counts above are those of the source

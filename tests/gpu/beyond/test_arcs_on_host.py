@@ -1,4 +1,4 @@
-"""Runs whose graph the GPU's memory does not hold: the CPU lays it out, and the GPU reads arcs from the host's memory."""
+"""Runs whose graph the GPU's memory does not hold: it makes ranges of rows, and reads arcs from the host's memory."""
 
 # ruff: noqa: E402  (the imports below need CuPy, and what the pipeline needs in addition)
 import gc
@@ -28,6 +28,7 @@ from pipeline.run import run
 from pipeline.runtime import beyond_gpu
 from pipeline.runtime.backend import limited_gpu
 from pipeline.steps.layout import lay_out
+from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.stored_graph import stored_graph
@@ -109,8 +110,8 @@ def test_a_run_in_little_memory_publishes_the_same_tables(directed, tmp_path, ca
         for step in (steps[stage], steps[f"proof-{stage}"]):
             where = ("cpu", None) if stage in on_cpu else ("gpu", "host")
             assert (step["backend"], step.get("arcs_in")) == where, stage
-    assert steps["graph"]["backend"] == "cpu"
-    assert "graph: laid out on the CPU" in caplog.text
+    assert (steps["graph"]["backend"], steps["graph"]["arcs_in"]) == ("gpu", "host")
+    assert "graph: laid out in ranges of rows" in caplog.text
     assert "the GPU reads them from the host's memory" in caplog.text
     assert "scc: computed on the CPU: its kernels need the arcs in the GPU's memory" in caplog.text
     if directed:
@@ -170,7 +171,7 @@ def test_a_stage_that_does_not_fit_beside_the_arcs_runs_on_the_cpu(tmp_path, cap
     little = run(configured(tmp_path, graph, "little", need["wcc"], stages=["wcc", "mst"]))
     steps = little.facts["steps"]
     assert [steps[stage]["backend"] for stage in ("wcc", "mst")] == ["gpu", "cpu"]
-    assert "graph: laid out on the CPU, because it takes" in caplog.text
+    assert "graph: laid out in ranges of rows, because it takes" in caplog.text
     assert "mst: computed on the CPU: it takes" in caplog.text
     on_cpu = run(configured(tmp_path, graph, "cpu", stages=["wcc", "mst"], backend="cpu"))
     assert digests(little) == digests(on_cpu)
@@ -211,15 +212,61 @@ def test_without_host_memory_for_pinned_arcs_stages_run_on_maps(tmp_path, monkey
 
 
 @tiny
-def test_a_layout_that_runs_out_of_the_gpus_memory_goes_on_on_the_cpu(tmp_path, caplog):
-    """The least that it takes is free, but not what it takes."""
+@pytest.mark.parametrize(("limit", "where"), [(9000 * (12 + 16) + 1000, "gpu"), (50_000, "cpu")])
+def test_a_layout_that_runs_out_of_the_gpus_memory(limit, where, tmp_path, caplog):
+    """The least that it takes is free, but not what it takes; or not even the vertices have memory."""
+    caplog.set_level(logging.INFO)
     edges = ingest(source(tmp_path), tmp_path)
     expected = lay_out(edges, LayoutConfig(), Runtime(tmp_path / "cpu"))
-    with limited_gpu(9000 * (12 + 16) + 1000 + kept()):
+    with limited_gpu(limit + kept()):
         found = lay_out(edges, LayoutConfig(), Runtime(tmp_path / "gpu", "gpu"))
-    assert "graph: laid out on the CPU: Out of memory" in caplog.text
-    assert (found.facts["backend"], found.manifest.files) == ("cpu", expected.manifest.files)
+    if where == "gpu":
+        assert "graph: laid out in ranges of rows: Out of memory" in caplog.text
+    else:
+        assert "graph: laid out on the CPU: the vertices of a graph take" in caplog.text
+    assert (found.facts["backend"], found.manifest.files) == (where, expected.manifest.files)
     assert [path.name for path in (tmp_path / "gpu").iterdir()] == ["graph"]
+
+
+def test_a_layout_without_memory_for_pinned_arcs_is_the_cpus(tmp_path, monkeypatch, caplog):
+    edges = ingest(source(tmp_path), tmp_path)
+    monkeypatch.setattr(beyond_gpu, "free_memory", lambda *_: 1000)
+    assert lay_out(edges, LayoutConfig(), Runtime(tmp_path, "gpu")).facts["backend"] == "cpu"
+    assert "graph: laid out on the CPU, because it takes" in caplog.text
+
+
+@pytest.mark.usefixtures("laid_out_in_ranges")
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize(("directed", "parallel", "weights"), in_turn(7, [False, True], ["keep", "lightest"], [*WEIGHTS]))
+def test_arcs_of_a_layout_in_ranges_stay_where_stages_read_them(weights, parallel, directed, shards, tmp_path, monkeypatch):
+    """Its files are the CPU's, its proof holds, and a stage opens no other arrays, unless weights are counted."""
+    edges, layout = ingest(source(tmp_path, weights, directed), tmp_path), LayoutConfig(shards=shards)
+    rule = Parallels(rule=parallel)
+    expected = lay_out(edges, layout, Runtime(tmp_path / "cpu"), parallel=rule)
+    monkeypatch.setattr(beyond_gpu, "held_by_gpu", lambda *_: False)
+    runtime = Runtime(tmp_path / "gpu", "gpu")
+    graph = lay_out(edges, layout, runtime, parallel=rule)
+    assert (graph.facts["arcs_in"], graph.manifest.files) == ("host", expected.manifest.files)
+    assert graph.facts["proof"]["rules"] == expected.facts["proof"]["rules"]
+    opened = []
+    monkeypatch.setattr("pipeline.cluster.open_graphs.open_with_arcs_on_host", lambda *given: opened.append(given))
+    runtime.cluster.open_graphs.graph(graph, "gpu")
+    assert bool(opened) == ("counted" in graph.facts)
+
+
+@pytest.mark.usefixtures("laid_out_in_ranges")
+def test_arcs_that_the_gpu_holds_after_all_are_opened_there(tmp_path):
+    runtime = Runtime(tmp_path, "gpu")
+    graph = lay_out(ingest(source(tmp_path), tmp_path), LayoutConfig(), runtime)
+    assert graph.facts["arcs_in"] == "host"
+    assert memory_of(runtime.cluster.open_graphs.graph(graph, "gpu").out.indices) == "device"
+
+
+@pytest.fixture
+def laid_out_in_ranges(monkeypatch):
+    """As if the GPU did not hold the edges."""
+    free = beyond_gpu.free_memory
+    monkeypatch.setattr(beyond_gpu, "free_memory", lambda *of: 0 if of == ("gpu",) else free(*of))
 
 
 def test_an_estimate_says_where_arcs_are(tmp_path):

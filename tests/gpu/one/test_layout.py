@@ -20,6 +20,7 @@ from kernels.layout import cuda
 from kernels.layout import rules as certified
 from kernels.layout.cleaning import clean
 from kernels.layout.laid_out import take_rows
+from kernels.layout.on_gpu.numbering import number
 from kernels.layout.orders import by_degree_in_windows
 from kernels.layout.rules import ArcRules
 from kernels.layout.sorting import in_rows, transpose
@@ -159,7 +160,7 @@ def test_edges_that_are_read_again_in_blocks(monkeypatch, rules, spread, free):
 
 def test_more_ranges_where_little_memory_is_free(monkeypatch):
     edges = certified.Edges(*random_edges(12, 30_000, 900, None))
-    numbered = cuda._number(on_device(edges), ArcRules(NONE, True, False, False), None)
+    numbered = number(on_device(edges), ArcRules(NONE, True, False, False), None)
     monkeypatch.setattr(cuda, "_SMALL", 0)
     found = []
     for free in (10**9, 1_000_000, 500_000, 100):
