@@ -136,6 +136,34 @@ def read_ways(
 
 
 @njit(cache=True, nogil=True)
+def distinct_names(data: Array, strings: Array, names: Array, numbers: Array, ends: Array, texts: Array) -> int:
+    """Gather the different names of ways, in the order in which they come first; returns how many there are.
+
+    Args:
+        data (uint8 [N]): The block.
+        strings (int32 [S, 2]): Where each string begins and ends.
+        names (int32 [n]): The string of each way's name, or -1; gets the number of the name.
+        numbers (int32 [S]): -1; gets the number of each string that is a name.
+        ends (int64 [S + 1]): 0; gets where each name ends, behind the first place.
+        texts (uint8 [N]): Gets the names, one behind the other.
+    """
+    count, end = 0, 0
+    for way in range(len(names)):
+        string = names[way]
+        if string < 0:
+            continue
+        if numbers[string] < 0:
+            for at in range(strings[string, 0], strings[string, 1]):
+                texts[end] = data[at]
+                end += 1
+            numbers[string] = count
+            count += 1
+            ends[count] = end
+        names[way] = numbers[string]
+    return count
+
+
+@njit(cache=True, nogil=True)
 def equal_tags(tags: Array, ends: Array, slots: Array, groups: Array) -> int:
     """Number the lists of tags, so that ways with equal lists have equal numbers; returns how many different ones there are.
 
