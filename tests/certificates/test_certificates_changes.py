@@ -14,7 +14,7 @@ from kernels.layout.rules import ArcRules, Edges
 
 MUTANTS = [600, pytest.param(100_000, marks=pytest.mark.nightly)]
 
-TYPES = (np.int16, np.int32, np.float64)
+TYPES = (np.int32, np.int64, np.float64)
 
 
 def csr_of(arcs, ids, kind):
@@ -65,7 +65,7 @@ class Night:
         self.before = both(stays | {edge[:2]: edge[2] for edge in self.removed}, self.directed)
         self.after = both(stays | {edge[:2]: edge[2] for edge in self.put}, self.directed)
 
-    def certificate(self, before=None, after=None, removed=None, put=None, new_ids=None, graph=None):
+    def certificate(self, before=None, after=None, removed=None, put=None, new_ids=None, graph=None, moved=tuple):
         graph = graph or graph_of(self.after if after is None else after, self.ids, self.kind, self.directed)
         old = graph_of(self.before if before is None else before, self.ids[: self.old], self.old_kind, self.directed)
         lists = [
@@ -74,7 +74,7 @@ class Night:
         rules = ArcRules(range(0), not self.directed, keep_self_loops=False, keep_parallel=False)
         degrees = np.diff(graph.out.offsets), np.diff(graph.into.offsets)
         added = self.ids[self.old :] if new_ids is None else new_ids
-        return certify_changes(graph, old, *lists, added, (rules, *degrees))
+        return certify_changes(*moved((graph, old, *lists)), added, (rules, *degrees))
 
     def mutants(self):
         """What is wrong, and the arguments of `certificate`."""
