@@ -18,10 +18,11 @@ from pipeline import progress
 from pipeline.config.graph import Limits
 from pipeline.ingest.formats.osm.blobs import Blob, Inflated, blob_at, blobs, offsets_if_sorted
 from pipeline.ingest.formats.osm.changed import NODE, RELATION, WAY, ChangedElements
-from pipeline.ingest.formats.osm.elements import distinct_names, equal_tags, read_dense, read_nodes, read_ways
+from pipeline.ingest.formats.osm.elements import equal_tags, read_dense, read_nodes, read_ways
 from pipeline.ingest.formats.osm.extract import StreetNodes, StreetWays
 from pipeline.ingest.formats.osm.pbf_block import PbfBlock, PbfKeys, PbfStrings
 from pipeline.ingest.formats.osm.relations import KINDS, Stated, restrictions_of
+from pipeline.ingest.formats.osm.strings import distinct_names
 from pipeline.ingest.formats.osm.versions import read_dense_versions, read_versions
 from pipeline.runtime.threads import map_in_order
 

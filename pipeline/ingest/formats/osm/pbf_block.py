@@ -10,7 +10,7 @@ import numpy as np
 
 from kernels.graph import Array
 from pipeline.ingest.formats.osm.blobs import Blob
-from pipeline.ingest.formats.osm.elements import kinds_of
+from pipeline.ingest.formats.osm.strings import kinds_of
 from pipeline.ingest.formats.osm.wire import fields, members
 
 _GRANULARITY = 100
