@@ -24,7 +24,7 @@ from pipeline.store.names import BYTES, OFFSETS, NameNumbering, VertexNames, ope
 from pipeline.store.scratch import link_or_copy
 from pipeline.tables.definitions import REJECTED
 from pipeline.tables.points import COORDINATES, NODES
-from pipeline.tables.streets import STREETS, read_streets
+from pipeline.tables.streets import STREETS, read_streets, write_streets
 
 NEW_NAMES = "new-names.parquet"  # of a changed graph: the names that the state before it did not have, if any
 
@@ -74,7 +74,7 @@ def number_names(edges: Folder, graph: Folder, runtime: Runtime, stays: Folder) 
             for end in ("src", "dst"):
                 numbers = pa.array(numbering.numbers(streets[end].to_numpy()))
                 streets = streets.set_column(streets.schema.get_field_index(end), streets.schema.field(end), numbers)
-            pq.write_table(streets, folder / STREETS, compression="zstd", write_page_checksum=True)
+            write_streets(folder / STREETS, streets.schema, [streets])
         if REJECTED in edges.manifest.files:
             link_or_copy(edges.path / REJECTED, folder / REJECTED)
         names = VertexNames(*(np.load(folder / name, mmap_mode="r") for name in (OFFSETS, BYTES)))

@@ -28,7 +28,7 @@ from pipeline.store.facts import EdgeFacts
 from pipeline.store.facts.roads import RoadFacts
 from pipeline.store.names import VertexNames
 from pipeline.tables.points import COORDINATES
-from pipeline.tables.streets import SCHEMA, STREETS
+from pipeline.tables.streets import SCHEMA, STREETS, write_streets
 
 _AHEAD = 2  # tables of streets that are made while others are written
 _SCHEMA = pa.schema(
@@ -75,15 +75,14 @@ def write_own(read: Opened, folder: Path, limits: Limits) -> int | None:
     return rows
 
 
-def write_streets(read: Opened, folder: Path, limits: Limits) -> RoadFacts | None:
+def write_roads(read: Opened, folder: Path, limits: Limits) -> RoadFacts | None:
     """Write what is known of streets, prove the edge list, and return its facts; None for a format without them."""
     edges = read.edges
     if edges.streets is None or edges.prove is None:
         return None
     first = next(edges.streets, SCHEMA.empty_table())
-    with pq.ParquetWriter(folder / STREETS, first.schema, compression="zstd", write_page_checksum=True) as writer:
-        for table in watched(chain([first], ahead(edges.streets, _AHEAD)), read.content, limits):
-            writer.write_table(table)
+    tables = watched(chain([first], ahead(edges.streets, _AHEAD)), read.content, limits)
+    write_streets(folder / STREETS, first.schema, tables)
     return edges.prove(folder)
 
 

@@ -1,7 +1,8 @@
 """What is known of the arcs of a road network: files that the step `edges` writes beside its edges, and how arcs find them."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +47,17 @@ PART = "part"  # of Overture only: the number of a street, which its pieces keep
 COLUMNS = (*WAYS, "class", "name", "length")  # of table `arcs` that only a road network has, with one of WAYS
 UNITS = 10_000_000  # of coordinates in a degree
 _PER_METRE = 1000
+
+
+def write_streets(path: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:
+    """Write streets, a row group for each table. Points are split into bytes, of which the higher ones hardly vary."""
+    integers = {field.name: "DELTA_BINARY_PACKED" for field in schema if pa.types.is_integer(field.type)}
+    with pq.ParquetWriter(
+        path, schema, compression="zstd", write_page_checksum=True, use_dictionary=["class"],
+        column_encoding=integers | {"points.list.element": "BYTE_STREAM_SPLIT"},
+    ) as writer:  # fmt: skip
+        for table in tables:
+            writer.write_table(table)
 
 
 def schema_of(way: str) -> pa.Schema:

@@ -18,7 +18,7 @@ from kernels.layout.certificate.vertices import ClaimedVertices, held_rows, requ
 from kernels.layout.rules import ArcRules, Edges
 
 RULES = (
-    "vertices are those of the previous graph and the new ones, each once, in ascending order",
+    "vertices are those of the previous graph, in their rows, and the new ones, each once, in ascending order",
     "a row's arcs ascend strictly by the id of their neighbour, and are as many as its degree",
     "the in-arcs are the out-arcs reversed, and the graph is directed if its edges are",
     "stored arcs and removed edges are the arcs of the previous graph and the inserted edges",
@@ -57,18 +57,21 @@ def _check(
         require(ranks, "" if same else f"the stored {name}-degrees are not those of the rows")
     vertices = ClaimedVertices(graph, held, ranks)
     proof = Proof(rules, vertices, held, ranks)
-    _require_vertices(vertices.ids, before, new_ids)
+    _require_vertices(graph, vertices.ids, before, new_ids)
     old, role = held_rows(before, ranks), TURNED if rules.both else FORWARD
-    there = Proof(rules, vertices, old, ranks, proof.keys).arc_sums(old.out, BOTH if rules.both else FORWARD)
+    require(ranks, malformed("out", old.out, old, index_dtype(before.num_vertices)))
     here, words = proof.stored_sums(), slice(2)
+    there = proof.sums_before(old.out, BOTH if rules.both else FORWARD, here)
     gone, more = (proof.edge_sums(proof.typed(part), role) for part in (removed, put))
     same = np.array_equal((here + gone)[words], (there + more)[words])
     require(ranks, "" if same else "the stored arcs are not those before the changes, without and with the changed edges")
 
 
-def _require_vertices(ids: Array, before: Graph, new_ids: Array) -> None:
+def _require_vertices(graph: Graph, ids: Array, before: Graph, new_ids: Array) -> None:
     ranks, known = SingleRank(), elementwise(before.ids.take, before.rows_by_id, dtype=ID)
     added = np.asarray(new_ids, like=ids)
+    as_before = len(ids) >= len(known) and np.array_equal(graph.ids[: len(known)], before.ids)
+    require(ranks, "" if as_before else "the rows of the previous graph have other vertices")
     places = np.searchsorted(ids, added)
     are_there = bool((ids[np.minimum(places, max(len(ids) - 1, 0))] == added).all()) if len(added) else True
     kept = np.ones_like(ids, np.bool_)

@@ -188,8 +188,16 @@ class Proof:
         """The fingerprint of stored arcs, which are in order, as `cpu.arc_sums`."""
         held = self._held
         own = Csr(csr.offsets[: held.num_own + 1], csr.indices, csr.weights)
-        sums, broken = self._backend.arc_sums(own, held.ids, role, not self._rules.keep_parallel, self.keys)
-        reason = ""
+        return self._total(own, role, self._backend.arc_sums(own, held.ids, role, not self._rules.keep_parallel, self.keys))
+
+    def sums_before(self, old: Csr, role: int, stored: Array) -> Array:
+        """The fingerprint of the arcs of a graph whose rows are the first ones of this one, whose fingerprint is `stored`."""
+        held = self._held
+        return self._total(old, role, self._backend.sums_before(old, held.out, stored, held.ids, role, self.keys))
+
+    def _total(self, own: Csr, role: int, read: tuple[Array, int]) -> Array:
+        """The fingerprint of all ranks, unless an arc is broken."""
+        (sums, broken), held, reason = read, self._held, ""
         if broken >= 0:
             row = int(np.searchsorted(own.offsets, np.full_like(own.offsets[:1], broken), side="right")[0]) - 1
             name = "in" if role == BACKWARD else "out"

@@ -58,6 +58,29 @@ def arc_sums(csr: Csr, ids: Array, role: int, distinct: bool, keys: Array) -> tu
     return _added([sums for sums, _ in parts]), next((arc for _, arc in parts if arc >= 0), -1)
 
 
+def sums_before(old: Csr, csr: Csr, of_csr: Array, ids: Array, role: int, keys: Array) -> tuple[Array, int]:
+    """The fingerprint of an earlier CSR from that of a later one: arcs that both have are compared, and not read again.
+
+    Args:
+        old: Rows whose numbers, and those of their neighbours, stand for the same ids. Its arcs may be damaged.
+        csr, of_csr: The later CSR, with at least as many rows, which `arc_sums` accepted, and its fingerprint, uint64 [4].
+        ids, role, keys: As for `arc_sums`.
+
+    Returns:
+        As `arc_sums`, but arcs that do not ascend are not found.
+    """
+    sides = [(frozen(each.offsets), unsigned(each.indices), words_of(each.weights)) for each in (csr, old)]
+    arrays = *sides[0], *sides[1], unsigned(ids)
+
+    def compare(begin: int, end: int) -> tuple[Array, Array, int]:
+        here, there = np.zeros(4, np.uint64), np.zeros(4, np.uint64)
+        return here, there, _read_differing(*arrays, begin, end, role, keys, here, there)
+
+    parts = over_rows(csr, compare)
+    here, there = _added([part[0] for part in parts]), _added([part[1] for part in parts])
+    return of_csr - here + there, next((part[2] for part in parts if part[2] >= 0), -1)
+
+
 def edge_sums(src: Array, dst: Array, weights: Array | None, rules: tuple[int, bool], keys: Array) -> Array:
     """The fingerprint of edges, uint64 [4], as of arcs. `rules`: FORWARD, BOTH or TURNED, and whether self-loops are read."""
     arrays = unsigned(src), unsigned(dst), words_of(weights)
@@ -160,6 +183,49 @@ def _read_arcs(
                 return first + place - 1
         _add_fingerprints(own, other, word, 1, length + 1, role, True, keys, sums)
         own[0], other[0], word[0] = own[length], other[length], word[length]
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _read_differing(
+    offsets: Array, indices: Array, words: Array | None, old_offsets: Array, old_indices: Array, old_words: Array | None,
+    ids: Array, begin: int, end: int, role: int, keys: Array, here: Array, there: Array,
+) -> int:  # fmt: skip
+    """Add the arcs that only one of two CSRs has to its sums; returns an old one that leads to no vertex, or -1."""
+    arcs, counts = np.empty((2, 3, _BLOCK), np.uint64), np.zeros(2, np.int64)
+    for row in range(begin, end):
+        at, stop, old_at, old_stop = offsets[row], offsets[row + 1], np.int64(0), np.int64(0)
+        if row < len(old_offsets) - 1:
+            old_at, old_stop = old_offsets[row], old_offsets[row + 1]
+        while at < stop or old_at < old_stop:
+            if (
+                at < stop
+                and old_at < old_stop
+                and indices[at] == old_indices[old_at]
+                and _word_at(words, at) == _word_at(old_words, old_at)
+            ):
+                at, old_at = at + 1, old_at + 1
+                continue
+            head = old_head = ~np.uint64(0)
+            if at < stop:
+                head = ids[indices[at]]
+            if old_at < old_stop:
+                if old_indices[old_at] >= len(ids):
+                    return int(old_at)
+                old_head = ids[old_indices[old_at]]
+            takes_old = old_head < head or at == stop
+            side, word = (1, _word_at(old_words, old_at)) if takes_old else (0, _word_at(words, at))
+            at, old_at = (at, old_at + 1) if takes_old else (at + 1, old_at)
+            place = counts[side]
+            arcs[side, 0, place], arcs[side, 1, place], arcs[side, 2, place] = ids[row], old_head if takes_old else head, word
+            counts[side] += 1
+            if counts[side] == _BLOCK:
+                _add_fingerprints(
+                    arcs[side, 0], arcs[side, 1], arcs[side, 2], 0, _BLOCK, role, True, keys, there if takes_old else here
+                )
+                counts[side] = 0
+    _add_fingerprints(arcs[0, 0], arcs[0, 1], arcs[0, 2], 0, counts[0], role, True, keys, here)
+    _add_fingerprints(arcs[1, 0], arcs[1, 1], arcs[1, 2], 0, counts[1], role, True, keys, there)
     return -1
 
 

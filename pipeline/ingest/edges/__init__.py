@@ -14,7 +14,7 @@ from kernels.spans import span
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import Changed
 from pipeline.ingest.content import Content
-from pipeline.ingest.coordinates import write_coordinates, write_own, write_streets
+from pipeline.ingest.coordinates import write_coordinates, write_own, write_roads
 from pipeline.ingest.declared import loops, with_vertices
 from pipeline.ingest.feed import Feed
 from pipeline.ingest.feed.contents import Contents
@@ -68,7 +68,7 @@ class EdgeReader:
                 if numbered_names := read.edges.names:
                     numbered_names.save(folder)
                 placed = None if graph.coordinates else write_own(read, folder, graph.limits)
-                roads = write_streets(read, folder, graph.limits)
+                roads = write_roads(read, folder, graph.limits)
             else:
                 alone = [loops(self.declared(True), read.edges.weight)] if self.declared else []
                 names = collect(chain(self._watched(read), alone, _listed(read.edges)))

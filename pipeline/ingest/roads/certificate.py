@@ -6,7 +6,9 @@ two segments meet, which are neighbours in one way. Lengths are chords of the sp
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from kernels.cpu.parallel import over_items
 from kernels.graph import Array
 from pipeline.errors import ProofFailed
 from pipeline.ingest.roads.network import Attributes
+from pipeline.signals import beside
 from pipeline.tables import files as tables
 from pipeline.tables.streets import PART, STREETS
 
@@ -53,13 +56,21 @@ class WaysRead:
     islands: int
 
 
-def prove(claim: WaysRead, folder: Path, weighted: bool) -> tuple[list[str], float]:
+def due_of(claim: WaysRead) -> Future["DueStreets"]:
+    """The streets that ways must become, which a thread of its own computes while the splitter's are stored."""
+    return beside(partial(DueStreets, claim))
+
+
+def prove(computed: Future["DueStreets"], folder: Path, weighted: bool) -> tuple[list[str], float]:
     """Check the stored edge list and the streets beside it; the rules that hold, and the seconds that this took.
+
+    Args:
+        computed: What `due_of` returns.
 
     Raises ProofFailed.
     """
     started = time.perf_counter()
-    due, row = _Due(claim), 0
+    due, row = computed.result(), 0
     with pq.ParquetFile(folder / STREETS, page_checksum_verification=True) as file:
         due.add_up(file.read(["length"])["length"].to_numpy())
     for streets in _groups(folder / STREETS):
@@ -86,7 +97,7 @@ def _require(holds: Any, reason: str) -> None:
         raise ProofFailed(f"edges: {reason}")
 
 
-class _Due:
+class DueStreets:
     """The streets that ways must become, from their segments.
 
     Attributes:
@@ -183,7 +194,7 @@ class _Due:
             (np.abs(length - self._length[part]) <= self._slack[part]).all(), f"a street behind number {row} has another length"
         )
         number, street = known.name[way], known.street[way]
-        texts = pa.array(known.names, pa.string()).take(pa.array(number, mask=number < 0))
+        texts = known.names.take(pa.array(number, mask=number < 0)).cast(pa.string())
         _require(stored["name"].combine_chunks().equals(texts), f"a street behind number {row} has another name")
         texts = pa.array(known.classes, pa.string()).take(pa.array(street))
         _require(stored["class"].combine_chunks().equals(texts), f"a street behind number {row} has another class")

@@ -27,7 +27,7 @@ class Attributes:
     name: Array
     ids: Array
     units: Array
-    names: list[str]
+    names: pa.Array  # large_string
     classes: list[str]
     speeds: Array  # int64 [number of streets, 3]: millimetres an hour in both directions, and the seconds of a ferry
     way: str = WAYS[0]  # the column of `ways`
@@ -124,7 +124,7 @@ class RoadNetwork:
     def streets(self) -> Iterator[pa.Table]:
         """What is known of each chain, see `pipeline.tables.streets`."""
         known, chains = self.known, self.chains
-        classes, names = pa.array(known.classes, pa.string()), pa.array(known.names, pa.string())
+        classes = pa.array(known.classes, pa.string())
         for part in self._batches():
             way, first, last = chains.way[part], chains.first[part], chains.last[part]
             counts = last - first + 1
@@ -136,7 +136,7 @@ class RoadNetwork:
             columns = {
                 "src": known.ids[chains.nodes[first]], "dst": known.ids[chains.nodes[last]], "forward": weights[0],
                 "backward": weights[1], known.way: known.ids_of(way), "class": classes.take(pa.array(known.street[way])),
-                "name": names.take(pa.array(name, mask=name < 0)), "length": chains.length[part],
+                "name": known.names.take(pa.array(name, mask=name < 0)), "length": chains.length[part],
                 "points": pa.ListArray.from_arrays(pa.array(2 * offsets, pa.int32()), points),
             }  # fmt: skip
             columns |= {} if known.way == WAYS[0] else {PART: known.restricted(way)}

@@ -15,7 +15,7 @@ from kernels.bfs import bfs
 from kernels.bfs.certificate import certify_bfs
 from kernels.forest import minimum_spanning_forest
 from kernels.forest.certificate import certify_forest
-from kernels.gpu.transfer import to_device
+from kernels.gpu.transfer import copied_by, to_device
 from kernels.graph import NO_ROW, UNREACHED, WEIGHTS, Array, Graph
 from kernels.scc import scc
 from kernels.scc.certificate import certify_scc
@@ -25,6 +25,7 @@ from kernels.wcc import wcc
 from kernels.wcc.certificate import certify_wcc
 from tests.answers import true_forest, true_paths, true_strong, true_weak, uncleaned
 from tests.certificates.test_certificates import BAD_ROWS, SMALL
+from tests.certificates.test_certificates_changes import Night
 from tests.certificates.test_certificates_mutants import CERTIFIED, label_changes, random_graph
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import FIGURE_1, EdgeList, graph_of
@@ -256,3 +257,15 @@ def test_twenty_repeats_give_one_verdict() -> None:
     for _ in range(20):
         for certify, answer in answers:
             assert_holds(certify, on_device, answer)
+
+
+def test_changes_have_the_verdict_of_the_cpu():
+    def on_gpu(parts):
+        return copied_by(cupy.asarray, parts)
+
+    rng = np.random.default_rng(8)
+    for night in (Night(rng) for _ in range(20)):
+        assert night.certificate(moved=on_gpu).holds
+        for name, arguments in night.mutants():
+            found, due = night.certificate(**arguments, moved=on_gpu), night.certificate(**arguments)
+            assert (found.holds, found.reason) == (due.holds, due.reason), name

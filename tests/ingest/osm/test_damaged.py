@@ -60,8 +60,8 @@ def block(*groups, strings=(b"", b"highway", b"primary"), more=b""):
     return field(1, b"".join(field(1, text) for text in strings)) + b"".join(field(2, group) for group in groups) + more
 
 
-def way(refs=(1, 1), keys=b"\x01", values=b"\x02", more=b""):
-    return field(3, field(1, 7) + field(2, keys) + field(3, values) + field(8, b"".join(map(zigzag, refs))) + more)
+def way(refs=(1, 1), keys=b"\x01", values=b"\x02", more=b"", id=7):
+    return field(3, field(1, id) + field(2, keys) + field(3, values) + field(8, b"".join(map(zigzag, refs))) + more)
 
 
 def dense(ids=(1, 1), lat=(5, 5), lon=(5, 5), more=b""):
@@ -149,6 +149,24 @@ def test_blobs_of_nodes_are_read_once_if_the_file_says_that_it_is_sorted(tmp_pat
         read_bytes(SORTED + ways + b"".join(nodes) + ways, tmp_path)
     with pytest.raises(BadInput, match=r"more than 100 bytes of content, the limit"):
         read_bytes(SORTED + b"".join(nodes) + ways, tmp_path, bytes=100)
+
+
+def test_names_are_those_of_streets_in_any_block(tmp_path):
+    def ways(*wanted):  # (id, class, name)
+        keys = [b"\1\4" if name else b"\1" for _, _, name in wanted]
+        values = [bytes([kind, name] if name else [kind]) for _, kind, name in wanted]
+        made = [way(keys=key, values=value, id=one[0]) for key, value, one in zip(keys, values, wanted, strict=True)]
+        strings = b"", b"highway", b"primary", b"footway", b"name", b"\xff", "All\u00e9e".encode(), b"Weg", b"Gasse"
+        return framed(b"OSMData", packed(block(b"".join(made), strings=strings)))
+
+    first, second = [(1, 2, 7), (2, 3, 5), (3, 2, 6), (4, 2, 0), (5, 2, 7)], [(6, 2, 8), (7, 2, 6), (8, 2, 8)]
+    read_as = read_bytes(HEADER + ways(*first) + ways(*second) + ways((9, 3, 8)), tmp_path)
+    names = [None if number < 0 else read_as.names[number].as_py() for number in read_as.name.tolist()]
+    assert read_as.ways.tolist() == [1, 3, 4, 5, 6, 7, 8]
+    assert names == ["Weg", "All\u00e9e", None, "Weg", "Gasse", "All\u00e9e", "Gasse"]
+    assert len(read_as.names) == 4  # each once for each block, and none of the others
+    with pytest.raises(BadInput, match=r"the name b'\\xff' of a way is not UTF-8"):
+        read_bytes(HEADER + ways(*first) + ways((6, 2, 8), (7, 2, 5)), tmp_path)
 
 
 def test_the_limit_of_edges_holds(tmp_path):

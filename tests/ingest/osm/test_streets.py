@@ -84,6 +84,15 @@ def test_chains_have_their_line_name_class_and_way(tmp_path):
     assert EdgeFacts.of(edges).measure == "millimetres (length)"
 
 
+def test_points_are_stored_by_bytes_in_half_the_space(tmp_path):
+    nodes, ways = random_extract(3)
+    edges = read(write(tmp_path / "a.osm.pbf", nodes, ways), tmp_path / "work", weight="distance")
+    group = pq.ParquetFile(edges.path / STREETS).metadata.row_group(0)
+    columns = {column.path_in_schema: column.encodings for column in map(group.column, range(group.num_columns))}
+    assert "BYTE_STREAM_SPLIT" in columns["points.list.element"]
+    assert all("DELTA_BINARY_PACKED" in columns[name] for name in ("src", "dst", "forward", "backward", "way", "length"))
+
+
 def test_times_are_exact_quotients_rounded_once(tmp_path):
     edges = read(write(tmp_path / "a.osm.pbf", LINE, [Way(1, [1, 2, 3], maxspeed="30 mph")]), tmp_path / "work")
     length = 2 * round(1000 * metres((0, 0), (0.001, 0)))

@@ -48,22 +48,22 @@ class ArcMutants:
     """The edge list of a random extract, and others than it."""
 
     def __init__(self, folder, seed, weight):
-        claims, (self._folder, self._chosen) = [], (folder / "mutant", random.Random(seed))
+        proofs, (self._folder, self._chosen) = [], (folder / "mutant", random.Random(seed))
         self._folder.mkdir(exist_ok=True)
 
-        def record(claim, path, weighted):
-            claims.append((claim, weighted, {name: pq.read_table(path / name) for name in (STREETS, ARCS)}))
-            return certificate.prove(claim, path, weighted)
+        def record(due, path, weighted):
+            proofs.append((due, weighted, {name: pq.read_table(path / name) for name in (STREETS, ARCS)}))
+            return certificate.prove(due, path, weighted)
 
         with patch.object(reading, "prove", record):
             read(write(folder / "a.osm.pbf", *random_extract(seed)), folder / "work", weight=weight)
-        ((self._claim, self._weighted, self.tables),) = claims
+        ((self._due, self._weighted, self.tables),) = proofs
 
     def check(self, tables):
         """Raise ProofFailed unless tables are the edge list."""
         for name, table in tables.items():
             pq.write_table(table, self._folder / name)
-        certificate.prove(self._claim, self._folder, self._weighted)
+        certificate.prove(self._due, self._folder, self._weighted)
 
     def mutant(self):
         """Other tables; None if the mutation has changed nothing."""

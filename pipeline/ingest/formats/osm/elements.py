@@ -18,30 +18,6 @@ _PLACED = 1 << 8 | 1 << 9  # fields of latitude and longitude
 
 
 @njit(cache=True, nogil=True)
-def kinds_of(data: Array, strings: Array, keys: Array, key_ends: Array, key_kinds: Array, kinds: Array) -> None:
-    """Say of each string of a block what it is for as a key.
-
-    Args:
-        data (uint8 [N]): The block.
-        strings (int32 [S, 2]): Where each string begins and ends.
-        keys (uint8 [K]), key_ends (int64 [n]), key_kinds (int8 [n]): The keys that are for something, one behind the other.
-        kinds (int8 [S]): Gets the kinds; 0 for other strings.
-    """
-    for string in range(len(strings)):
-        begin, length, start = strings[string, 0], strings[string, 1] - strings[string, 0], 0
-        kinds[string] = 0
-        for key in range(len(key_ends)):
-            same = 0
-            if key_ends[key] - start == length:
-                while same < length and data[begin + same] == keys[start + same]:
-                    same += 1
-                if same == length:
-                    kinds[string] = key_kinds[key]
-                    break
-            start = key_ends[key]
-
-
-@njit(cache=True, nogil=True)
 def _outline(data: Array, at: int, end: int, packed: bool, parts: Array) -> int:
     """Find the parts of a way (`packed`) or of a node: id, keys, values, and nodes or latitude and longitude.
 

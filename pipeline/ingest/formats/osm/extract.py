@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
@@ -47,10 +48,10 @@ class StreetWays:
         self.kinds[b"name"] = NAME
         self.streets: list[Street] = []
         self.left: Counter[str] = Counter()
-        self.names: list[str] = []
+        self._names: list[pa.Array] = []
         self._file, self._profile = file, profile
         self._verdicts: dict[tuple[tuple[bytes, bytes], ...], int | str] = {}
-        self._numbers: dict[bytes, int] = {}
+        self._named = 0
         self._parts: list[tuple[Array, ...]] = []
 
     def verdict(self, tags: Tags) -> int | str:
@@ -64,29 +65,26 @@ class StreetWays:
             known = self._verdicts[key] = len(self.streets) - 1 if isinstance(judged, Street) else judged
         return known
 
-    def numbers_of(self, texts: Sequence[bytes]) -> list[int]:
-        """The numbers of names among `names`. Raises BadInput for one that is no text."""
-        known, names = self._numbers, self.names
-        numbers = [known.setdefault(text, len(known)) for text in texts]
-        if len(known) > len(names):
-            for text, number in zip(texts, numbers, strict=True):
-                if number == len(names):
-                    names.append(self._decoded(text))
-        return numbers
+    @property
+    def names(self) -> pa.Array:
+        """The names of the ways, large_string; one may come several times."""
+        return pa.concat_arrays([pa.array([], pa.large_string()), *self._names])
 
-    def _decoded(self, text: bytes) -> str:
+    def _decoded(self, texts: pa.Array) -> pa.Array:
         try:
-            return text.decode()
-        except UnicodeDecodeError:
-            raise BadInput(self._file, f"the name {text[:80]!r} of a way is not UTF-8") from None
+            return texts.cast(pa.large_string())
+        except pa.ArrowInvalid:
+            wrong = next(text for text in texts.to_pylist() if not _is_utf8(text))
+            raise BadInput(self._file, f"the name {wrong[:80]!r} of a way is not UTF-8") from None
 
-    def add(self, ids: Array, streets: Array, names: Array, lengths: Array, refs: Array) -> None:
-        """Add ways.
+    def add(self, ids: Array, streets: Array, texts: pa.Array, names: Array, lengths: Array, refs: Array) -> None:
+        """Add ways. Raises BadInput for a name that is no text.
 
         Args:
             ids (int64 [n]): Of the ways.
             streets (int32 [n]): Number of each in `streets`.
-            names (int32 [n]): Number of each one's name, or -1.
+            texts (large_binary): Their names.
+            names (int32 [n]): Number of each one's name among `texts`, or -1.
             lengths (int32 [n]): Number of each one's nodes.
             refs (int64 [sum of lengths]): Ids of the nodes.
         """
@@ -94,6 +92,9 @@ class StreetWays:
             raise BadInput(
                 self._file, f"has a node with the id {refs.min()}, as editors number what was not uploaded; ids are at least 0"
             )
+        self._names.append(self._decoded(texts))
+        names = np.where(names < 0, -1, names + self._named).astype(np.int32)
+        self._named += len(texts)
         self._parts.append((ids, streets, names, lengths, refs))
 
     def note(self, kind: int, places: Array, versions: Array) -> None:
@@ -102,12 +103,20 @@ class StreetWays:
             self.changed.note(kind, places, versions)
 
     def columns(self) -> tuple[Array, ...]:
-        """All that was added, as the arguments of `add`; they are given away, so that a second copy takes no memory."""
+        """Ids, streets, numbers of names, lengths and refs; they are given away, so that a second copy takes no memory."""
         none = (np.empty(0, np.int64), *(np.empty(0, np.int32) for _ in range(3)), np.empty(0, np.int64))
         parts, self._parts = [none, *self._parts], []
         columns = [list(column) for column in zip(*parts, strict=True)]
         del parts
         return tuple(np.concatenate(columns.pop(0)) for _ in range(5))
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 class StreetNodes:
@@ -180,7 +189,7 @@ class Extract:
     Attributes:
         ways (int64 [W]): Their ids.
         street (int32 [W]): Number of each in `streets`.
-        name (int32 [W]): Number of each one's name in `names`, or -1.
+        name (int32 [W]): Number of each one's name in `names`, large_string, or -1.
         ends (int64 [W]): Where the nodes of each end in `at`.
         at (int32 or int64 [R]): Places of their nodes among `nodes`, in the order of the file.
         left: How many ways were left out, by the reason.
@@ -194,7 +203,7 @@ class Extract:
     at: Array
     nodes: StreetNodes
     streets: list[Street]
-    names: list[str]
+    names: pa.Array
     left: Counter[str]
     repeated: int
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from kernels.cpu.parallel import cores
 from kernels.graph import Array
@@ -19,8 +20,9 @@ from pipeline.ingest.formats.osm.blobs import Blob, Inflated, blob_at, blobs, of
 from pipeline.ingest.formats.osm.changed import NODE, RELATION, WAY, ChangedElements
 from pipeline.ingest.formats.osm.elements import equal_tags, read_dense, read_nodes, read_ways
 from pipeline.ingest.formats.osm.extract import StreetNodes, StreetWays
-from pipeline.ingest.formats.osm.pbf_block import PbfBlock, PbfKeys
+from pipeline.ingest.formats.osm.pbf_block import PbfBlock, PbfKeys, PbfStrings
 from pipeline.ingest.formats.osm.relations import KINDS, Stated, restrictions_of
+from pipeline.ingest.formats.osm.strings import distinct_names
 from pipeline.ingest.formats.osm.versions import read_dense_versions, read_versions
 from pipeline.runtime.threads import map_in_order
 
@@ -28,13 +30,13 @@ _NODES, _DENSE, _WAYS, _RELATIONS = 1, 2, 3, 4  # fields of a group
 
 
 class _WaysOfGroup(NamedTuple):
-    """Ways with an entry: as the results of `read_ways`, and of `equal_tags` with the texts of each list of tags."""
+    """Ways with an entry: as the arguments of `StreetWays.add`, and of `equal_tags` with the texts of each list of tags."""
 
     ids: Array
     groups: Array
     lists: list[tuple[tuple[bytes, bytes], ...]]
+    texts: pa.Array
     names: Array
-    texts: dict[int, bytes]
     lengths: Array
     refs: Array
 
@@ -127,7 +129,7 @@ def _ways_of(
             ways = _unchanged(block, WAY, ways, changed, versions)
         if len(ways):
             strings = strings or block.strings(keys)
-            groups.append(_read_ways(block, ways, group[1] - group[0], *strings))
+            groups.append(_read_ways(block, ways, group[1] - group[0], strings))
         ranges = block.elements(group, _RELATIONS) if turns or changed else ways[:0]
         if changed:
             ranges = _unchanged(block, RELATION, ranges, changed, versions)
@@ -157,26 +159,36 @@ def _note_nodes(block: PbfBlock, group: tuple[int, int], changed: ChangedElement
 
 
 def _read_restrictions(block: PbfBlock, ranges: Array) -> list[Stated]:
-    read, damaged = restrictions_of(block.view, block.data, ranges, *block.strings(PbfKeys.of(KINDS)))
+    strings = block.strings(PbfKeys.of(KINDS))
+    read, damaged = restrictions_of(block.view, block.data, ranges, strings.text, strings.kinds)
     if damaged >= 0:
         raise block.blob.wrong(f"relation {damaged} of a group is damaged")
     return read
 
 
-def _read_ways(block: PbfBlock, ways: Array, size: int, text: Callable[[int], bytes], kind: Array) -> _WaysOfGroup:
+def _read_ways(block: PbfBlock, ways: Array, size: int, strings: PbfStrings) -> _WaysOfGroup:
     ids, names, tags = np.empty(len(ways), np.int64), np.empty(len(ways), np.int32), np.empty((size, 2), np.int32)
     tag_ends, refs, ref_ends = np.empty(len(ways), np.int64), np.empty(size, np.int64), np.empty(len(ways), np.int64)
-    kept = block.require(read_ways(block.data, ways, kind, ids, names, tags, tag_ends, refs, ref_ends), "way")
+    kept = block.require(read_ways(block.data, ways, strings.kinds, ids, names, tags, tag_ends, refs, ref_ends), "way")
     groups, slots = np.empty((kept, 2), np.int32), np.full(2 ** (kept + 1).bit_length(), -1, np.int64)
     count = equal_tags(tags, tag_ends[:kept], slots, groups)
     lists = []
     for way in groups[:count, 1].tolist():
         begin, end = (int(tag_ends[way - 1]) if way else 0), int(tag_ends[way])
-        lists.append(tuple((text(key), text(value)) for key, value in tags[begin:end].tolist()))
-    texts = {number: text(number) for number in np.unique(names[:kept]).tolist() if number >= 0}
+        lists.append(tuple((strings.text(key), strings.text(value)) for key, value in tags[begin:end].tolist()))
+    texts = _texts_of(block, strings, names[:kept])
     lengths = np.diff(ref_ends[:kept], prepend=0).astype(np.int32)
     ended = int(ref_ends[kept - 1]) if kept else 0
-    return _WaysOfGroup(ids[:kept].copy(), groups[:, 0], lists, names[:kept].copy(), texts, lengths, refs[:ended].copy())
+    return _WaysOfGroup(ids[:kept].copy(), groups[:, 0], lists, texts, names[:kept].copy(), lengths, refs[:ended].copy())
+
+
+def _texts_of(block: PbfBlock, strings: PbfStrings, names: Array) -> pa.Array:
+    """The different names of ways, large_binary; `names` gets their numbers in the place of those of strings."""
+    numbers, ends = np.full(len(strings.ranges), -1, np.int32), np.zeros(len(strings.ranges) + 1, np.int64)
+    texts = np.empty(block.length, np.uint8)
+    count = distinct_names(block.data, strings.ranges, names, numbers, ends, texts)
+    buffers = [None, pa.py_buffer(ends[: count + 1].copy()), pa.py_buffer(texts[: ends[count]].copy())]
+    return pa.Array.from_buffers(pa.large_binary(), count, buffers)
 
 
 def _add(group: _WaysOfGroup, into: StreetWays) -> None:
@@ -187,10 +199,15 @@ def _add(group: _WaysOfGroup, into: StreetWays) -> None:
             into.left[verdict] += count
     streets = np.array([-1 if isinstance(verdict, str) else verdict for verdict in verdicts], np.int32)[group.groups]
     taken = streets >= 0
-    named = np.unique(group.names[taken & (group.names >= 0)])
-    numbers = np.array([*into.numbers_of([group.texts[text] for text in named.tolist()]), -1], np.int32)
-    names = numbers[np.where(group.names >= 0, np.searchsorted(named, group.names), -1)[taken]]
-    into.add(group.ids[taken], streets[taken], names, group.lengths[taken], group.refs[np.repeat(taken, group.lengths)])
+    if taken.all():
+        into.add(group.ids, streets, group.texts, group.names, group.lengths, group.refs)
+        return
+    names, used = group.names[taken], np.zeros(len(group.texts) + 1, np.bool_)
+    used[names] = True
+    used[-1] = False  # the number of a way without a name
+    numbers = np.append(np.cumsum(used[:-1]) - 1, -1)[names]
+    refs = group.refs[np.repeat(taken, group.lengths)]
+    into.add(group.ids[taken], streets[taken], group.texts.filter(pa.array(used[:-1])), numbers, group.lengths[taken], refs)
 
 
 def _nodes_of(
@@ -212,18 +229,16 @@ def _nodes_of(
     return blob.offset, block.length, read
 
 
-def _read_nodes(
-    block: PbfBlock, kind: int, part: Any, nodes: StreetNodes, strings: tuple[Callable[[int], bytes], Array]
-) -> tuple[Array, Array, Array]:
+def _read_nodes(block: PbfBlock, kind: int, part: Any, nodes: StreetNodes, strings: PbfStrings) -> tuple[Array, Array, Array]:
     ranges = block.dense(part) if kind == _DENSE else part
     most, tagged = (ranges[0, 1] - ranges[0, 0], ranges[3, 1] - ranges[3, 0]) if kind == _DENSE else (len(part), block.length)
     places, units = np.empty(most, np.int64), np.empty((most, 2), np.int32)
     tags, tag_ends = np.empty((tagged, 2), np.int32), np.empty(most, np.int64)
     read = read_dense if kind == _DENSE else read_nodes
-    kept = read(block.data, ranges, block.form, strings[1], nodes.ids, places, units, tags, tag_ends)
+    kept = read(block.data, ranges, block.form, strings.kinds, nodes.ids, places, units, tags, tag_ends)
     block.require(kept, "node")
     marks, ends = np.zeros(kept, np.uint8), np.concatenate([[0], tag_ends[:kept]])
     for node in np.flatnonzero(np.diff(ends)).tolist():
         pairs = tags[ends[node] : ends[node + 1]].tolist()
-        marks[node] = nodes.mark_of([(strings[0](key), strings[0](value)) for key, value in pairs])
+        marks[node] = nodes.mark_of([(strings.text(key), strings.text(value)) for key, value in pairs])
     return places[:kept].copy(), units[:kept].copy(), marks

@@ -3,14 +3,14 @@
 https://wiki.openstreetmap.org/wiki/PBF_Format
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from kernels.graph import Array
 from pipeline.ingest.formats.osm.blobs import Blob
-from pipeline.ingest.formats.osm.elements import kinds_of
+from pipeline.ingest.formats.osm.strings import kinds_of
 from pipeline.ingest.formats.osm.wire import fields, members
 
 _GRANULARITY = 100
@@ -57,14 +57,14 @@ class PbfBlock:
             raise self.blob.wrong("a group of its elements is damaged")
         return ranges[:count]
 
-    def strings(self, keys: "PbfKeys") -> tuple[Callable[[int], bytes], Array]:
-        """The strings by their numbers, and what each is for as a key, int8 [S]."""
+    def strings(self, keys: "PbfKeys") -> "PbfStrings":
+        """The strings, and what each is for as a key."""
         if len(self._strings) != 1:
             raise self.blob.wrong(f"has {len(self._strings)} tables of strings")
-        ranges, view = self.elements(self._strings[0], 1).copy(), self.view
+        ranges = self.elements(self._strings[0], 1).copy()
         kinds = np.empty(len(ranges), np.int8)
         kinds_of(self.data, ranges, keys.texts, keys.ends, keys.kinds, kinds)
-        return (lambda number: bytes(view[slice(*ranges[number].tolist())])), kinds
+        return PbfStrings(self.view, ranges, kinds)
 
     def dense(self, part: tuple[int, int]) -> Array:
         """Where ids, latitudes, longitudes and tags of dense nodes begin and end, int64 [4, 2]."""
@@ -88,6 +88,18 @@ class PbfBlock:
         if kept < 0:
             raise self.blob.wrong(f"{what} {-1 - kept} of a group is damaged, or its coordinates are no degrees")
         return kept
+
+
+class PbfStrings(NamedTuple):
+    """The strings of a block: its bytes, where each begins and ends, int32 [S, 2], and what each is for as a key, int8 [S]."""
+
+    view: memoryview
+    ranges: Array
+    kinds: Array
+
+    def text(self, number: int) -> bytes:
+        """A string by its number."""
+        return bytes(self.view[slice(*self.ranges[number].tolist())])
 
 
 class PbfKeys(NamedTuple):

@@ -3,6 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from pipeline.ingest.formats.osm.extract import Extract, Reader, extract
 from pipeline.ingest.formats.osm.pbf import PbfReader
 from pipeline.ingest.formats.osm.updates import AppliedChanges
 from pipeline.ingest.formats.osm.xml import XmlReader
-from pipeline.ingest.roads.certificate import WaysRead, prove
+from pipeline.ingest.roads.certificate import DueStreets, WaysRead, due_of, prove
 from pipeline.ingest.roads.chains import chains_of
 from pipeline.ingest.roads.edges import edge_list_of
 from pipeline.ingest.roads.network import Attributes, RoadNetwork
@@ -42,7 +43,9 @@ def read_streets(path: Path, file: str, graph: GraphConfig, changes: AppliedChan
     classes = [one.highway for one in streets.streets]
     known = Attributes(streets.ways, streets.street, streets.name, nodes.ids, nodes.units, streets.names, classes, speeds)
     network = RoadNetwork(chains, known, graph.osm)
-    return edge_list_of(file, graph, network, lambda folder: _proved(file, graph, streets, network, (stated, turns), folder))
+    due = due_of(WaysRead(streets.at, streets.ends, nodes.passable, known, graph.osm.weight == "time", graph.osm.islands))
+    read = stated, turns, due
+    return edge_list_of(file, graph, network, lambda folder: _proved(file, graph, streets, network, read, folder))
 
 
 def _stated(path: Path, file: str, changes: AppliedChanges | None, is_text: bool) -> dict[str, Any]:
@@ -58,13 +61,12 @@ def _proved(
     graph: GraphConfig,
     streets: Extract,
     network: RoadNetwork,
-    read: tuple[Mapping[str, Any], TurnRelations | None],
+    read: tuple[Mapping[str, Any], TurnRelations | None, Future[DueStreets]],
     folder: Path,
 ) -> RoadFacts:
     """The facts of an edge list that was stored and proved, beside which turns are stored. Raises ProofFailed."""
-    (stated, turns), passable = read, streets.nodes.passable
-    claim = WaysRead(streets.at, streets.ends, passable, network.known, graph.osm.weight == "time", graph.osm.islands)
-    rules, seconds = prove(claim, folder, graph.columns.weight is not False)
+    stated, turns, due = read
+    rules, seconds = prove(due, folder, graph.columns.weight is not False)
     facts = _facts(graph, streets, network).model_copy(update={**stated, "rules": rules, "seconds": seconds})
     if said := _store_turns(graph, streets, network, turns, folder):
         facts = facts.model_copy(update={"turns": said})

@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 import numpy as np
+import pyarrow as pa
 
 from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
@@ -120,6 +121,7 @@ class WayBatch:
         self._into = into
         self._rows: list[tuple[int, int, int, int]] = []
         self._refs: list[int] = []
+        self._names: dict[bytes, int] = {}
 
     def add(self, identity: int, way: Element) -> None:
         """Add a way, if it is a street."""
@@ -131,7 +133,7 @@ class WayBatch:
             self._into.left[verdict] += 1
             return
         for key, value in way.tags:
-            name = self._into.numbers_of([value])[0] if kinds[key] == NAME else name
+            name = self._names.setdefault(value, len(self._names)) if kinds[key] == NAME else name
         self._rows.append((identity, verdict, name, len(way.refs)))
         self._refs += way.refs
         if len(self._rows) >= _BATCH or len(self._refs) >= MOST_REFS:
@@ -142,8 +144,9 @@ class WayBatch:
         rows = np.array(self._rows, np.int64).reshape(-1, 4)
         ids, streets, names, lengths = (rows[:, column] for column in range(4))
         refs = np.array(self._refs, np.int64)
-        self._into.add(ids, streets.astype(np.int32), names.astype(np.int32), lengths.astype(np.int32), refs)
-        self._rows, self._refs = [], []
+        texts = pa.array([*self._names], pa.large_binary())
+        self._into.add(ids, streets.astype(np.int32), texts, names.astype(np.int32), lengths.astype(np.int32), refs)
+        self._rows, self._refs, self._names = [], [], {}
 
 
 class _OsmDocument:

@@ -18,7 +18,7 @@ from pipeline.ingest.formats.overture.parts import SegmentParts, batches
 from pipeline.ingest.formats.overture.proof import prove_names, prove_parts
 from pipeline.ingest.formats.overture.rules import RoadRules
 from pipeline.ingest.formats.overture.transitions import Transitions
-from pipeline.ingest.roads.certificate import WaysRead, prove
+from pipeline.ingest.roads.certificate import WaysRead, due_of, prove
 from pipeline.ingest.roads.chains import chains_of
 from pipeline.ingest.roads.edges import edge_list_of
 from pipeline.ingest.roads.network import Attributes, RoadNetwork
@@ -40,20 +40,21 @@ def read_segments(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     passable = np.ones(len(units), np.bool_)
     speeds = np.array([(one.forward, one.backward, 0) for one in streets], np.int64).reshape(-1, 3)
     segments = pa.array(parts.segments, pa.string()).take(pa.array(arrays["segment"]))
-    known = Attributes(segments, arrays["street"], arrays["name"], np.arange(len(units)), units, list(parts.names),
+    known = Attributes(segments, arrays["street"], arrays["name"], np.arange(len(units)), units,
+                       pa.array([*parts.names], pa.large_string()),
                        [one.highway for one in streets], speeds, "segment")  # fmt: skip
     network = RoadNetwork(chains_of(at, ends, passable, units), known, graph.osm)
     numbers, names = _numbers(network, ids, len(units))
     if not len(names):
         raise BadInput(file, _nothing(graph.osm, parts))
     network.known = known = replace(known, ids=numbers)
-    claim = WaysRead(at, ends, passable, known, graph.osm.weight == "time", graph.osm.islands)
+    due = due_of(WaysRead(at, ends, passable, known, graph.osm.weight == "time", graph.osm.islands))
 
     def proved(folder: Path) -> RoadFacts:
         """The facts of an edge list that was stored and proved. Raises ProofFailed."""
         started = time.perf_counter()
         more = [*prove_parts(parts, path, graph), prove_names(folder, numbers, ids)]
-        rules, _ = prove(claim, folder, graph.columns.weight is not False)
+        rules, _ = prove(due, folder, graph.columns.weight is not False)
         facts = _facts(graph, parts, network)
         if turns := _store_turns(graph.osm, parts, network, numbers[arrays["rank"]], folder):
             facts = facts.model_copy(update={"turns": turns})
