@@ -48,7 +48,8 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
     whole = {stage for stage in needed if runtime.cluster.shards and opens_all(config, stage)}
     at_once = 1 if whole else runtime.stages_at_once(graph)
     ranks_on_gpus = runtime.backend == "gpu" and runtime.ranks_of(graph) > 0
-    no_cores_left = at_once <= len(needed) and runtime.in_this_process and not ranks_on_gpus
+    alone = runtime.cluster.shards > 0 and not runtime.in_this_process
+    no_cores_left = alone or (at_once <= len(needed) and runtime.in_this_process and not ranks_on_gpus)
 
     def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, list[Future[Folder | None]]]:
         return_unused()

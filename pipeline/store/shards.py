@@ -12,7 +12,7 @@ import numpy as np
 
 from kernels.arrays import ArcMemory
 from kernels.distributed.assembly import assemble
-from kernels.distributed.dealing import Dealing, deal
+from kernels.distributed.dealing import Dealing, deal, leaving_arcs, sampled_rows
 from kernels.distributed.shard import Shard, StoredRows
 from kernels.graph import OFFSET, Array, Csr
 from pipeline.runtime.backend import Backend
@@ -21,7 +21,7 @@ from pipeline.runtime.memory import free_memory
 from pipeline.store.arrays import ArrayFile
 from pipeline.store.counting import counted_rows, decimals_of
 from pipeline.store.facts import GraphFacts
-from pipeline.store.graph import arcs_before, open_rows
+from pipeline.store.graph import arcs_before, open_rows, open_shard, shard_rows
 from pipeline.store.manifest import Folder
 from pipeline.store.vertices import open_vertices, rows_by_id_in_blocks
 
@@ -49,7 +49,7 @@ class DealtShard:
 
 
 def dealing_of(graph: Folder, size: int) -> Dealing:
-    """Deal the rows to `size` ranks; reads only single entries of the memory maps."""
+    """Deal the rows to `size` ranks; reads only some entries of the memory maps."""
     num_vertices, before = GraphFacts.of(graph).vertices, arcs_before(graph)
 
     def cut(parts: int, per_row: int) -> tuple[Array, Array]:
@@ -61,7 +61,14 @@ def dealing_of(graph: Folder, size: int) -> Dealing:
         cuts = [0, *stops, num_vertices]
         return np.array(cuts, OFFSET), np.array([before(row) for row in cuts], OFFSET)
 
-    return deal(cut, size)
+    def leaving(bounds: Array) -> Array:
+        sample, of_all = sampled_rows(num_vertices), np.zeros(2, OFFSET)
+        for number, rows in enumerate(shard_rows(graph)):
+            here = sample[(sample >= rows.start) & (sample < rows.stop)]
+            of_all += leaving_arcs(bounds, here, here - rows.start, open_shard(graph, number).out)
+        return of_all
+
+    return deal(cut, leaving, size)
 
 
 def of_blocks(column: Array, blocks: Sequence[range]) -> Array:

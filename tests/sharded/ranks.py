@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.distributed.dealing import Dealing, deal
+from kernels.distributed.dealing import Dealing, deal, leaving_arcs, sampled_rows
 from kernels.distributed.shard import ShardAnswer
 from kernels.distributed.threads import run_ranks
 from kernels.graph import OFFSET, Array, Graph
@@ -33,7 +33,9 @@ def evenly(kernel: Callable[..., ShardAnswer[Any]], graph: Graph, size: int, *ar
 def dealing_of(graph: Graph, size: int) -> Dealing:
     """The dealing of a graph in memory."""
     directions = (graph.out,) if graph.symmetric else (graph.out, graph.into)
-    return deal(cut_of(sum(np.diff(csr.offsets) for csr in directions)), size)
+    rows = sampled_rows(graph.num_vertices)
+    cut = cut_of(sum(np.diff(csr.offsets) for csr in directions))
+    return deal(cut, lambda bounds: leaving_arcs(bounds, rows, rows, graph.out), size)
 
 
 def dealt(graph: Graph, dealing: Dealing) -> Graph:

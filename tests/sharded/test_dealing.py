@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.graphs import DATA, graph_of_arcs, grid, random_digraph, rmat
+from benchmarks.graphs import DATA, graph_of_arcs, graph_of_edges, grid, rmat
 from kernels.answers import Components, Forest, Paths, ReachabilityIndex, Scores
 from kernels.bfs.sharded import bfs
 from kernels.distributed.dealing import BLOCKS_PER_RANK, Dealing, deal
@@ -26,7 +26,7 @@ from tests.counts import examples
 from tests.sharded.answers import changed, single_rank_answers, verdicts
 from tests.sharded.indexes import assert_index
 from tests.sharded.ranks import SIZES, SOME_SIZES, assert_forest, dealing_of, dealt, evenly, on_shards, whole
-from tests.sharded.shards import cut_of
+from tests.sharded.shards import cut_of, even_bounds
 
 pytestmark = pytest.mark.sampled
 
@@ -40,6 +40,10 @@ def in_order(graph: Graph, window: int | None) -> Graph:
     out = take_rows(graph.out, order, rows)
     into = out if graph.symmetric else take_rows(graph.into, order, rows)
     return Graph(graph.ids[order], rows[graph.rows_by_id], out, into, graph.directed)
+
+
+def all_stay(_: Array) -> Array:
+    return np.zeros(2, OFFSET)
 
 
 def shares(dealing: Dealing, degrees: Array) -> tuple[Array, Array]:
@@ -58,7 +62,7 @@ def shares(dealing: Dealing, degrees: Array) -> tuple[Array, Array]:
 )
 def test_every_row_is_dealt_once_and_each_rank_keeps_their_order(degrees, size, descend, dtype) -> None:
     degrees = np.array(sorted(degrees, reverse=True) if descend else degrees, OFFSET)
-    dealing = deal(cut_of(degrees), size)
+    dealing = deal(cut_of(degrees), all_stay, size)
     rows = np.arange(len(degrees), dtype=dtype)
     numbers = dealing.dealt(rows)
     assert numbers.dtype == dtype
@@ -82,7 +86,7 @@ def test_a_skewed_graph_is_dealt_evenly(window: int | None) -> None:
     for size in (2, 4, 8):
         ranges = cut_of(degrees)(size, 0)[0]
         assert size * np.diff(ranges).max() / len(degrees) > 1.9
-        for share in shares(deal(cut_of(degrees), size), degrees):
+        for share in shares(deal(cut_of(degrees), all_stay, size), degrees):
             assert 0.95 < share.min() <= share.max() < 1.05
 
 
@@ -90,20 +94,39 @@ def test_a_skewed_graph_is_dealt_evenly(window: int | None) -> None:
 def test_the_owner_of_a_hub_gets_fewer_other_rows(size: int) -> None:
     """In a star half of the arcs belong to one row."""
     degrees = np.array([100_000, *[1] * 100_000], OFFSET)
-    rows, arcs = shares(deal(cut_of(degrees), size), degrees)
+    rows, arcs = shares(deal(cut_of(degrees), all_stay, size), degrees)
     assert arcs.max() < size / 2 + 0.4  # the hub alone has size / 2 shares
     assert rows.max() < 1.25
     assert rows[arcs.argmin()] > 1
 
 
 @pytest.mark.parametrize("size", [*SIZES, 32])
-def test_grids_and_graphs_in_id_order_keep_contiguous_ranges(size: int) -> None:
-    for graph in (grid(150), in_order(grid(150), 64), random_digraph(1 << 12)):
-        degrees = np.diff(graph.out.offsets)
-        dealing = deal(cut_of(degrees), size)
+def test_grids_keep_contiguous_ranges(size: int) -> None:
+    for graph in (grid(150), in_order(grid(150), 64)):
+        dealing = dealing_of(graph, size)
         assert dealing.keeps
-        np.testing.assert_array_equal(dealing.bounds, cut_of(degrees)(size, 0)[0])
+        np.testing.assert_array_equal(dealing.bounds, even_bounds(graph, size))
         assert [len(dealing.blocks(rank)) for rank in range(size)] == [1] * size
+
+
+def anywhere() -> Graph:
+    """Arcs between any two rows, in the order of their ids."""
+    src, dst = np.random.default_rng(1).integers(0, 20_000, (2, 25_000))
+    return in_order(graph_of_edges(src, dst, None, 20_000), 4096)
+
+
+@pytest.mark.parametrize("size", [2, 4, 7])
+def test_ranks_have_equally_many_edges_where_arcs_lead_anywhere(size: int) -> None:
+    """An edge belongs to the owner of its smaller id, so of ranges in the order of ids the first would have most edges."""
+    graph, edges = anywhere(), []
+    dealing = dealing_of(graph, size)
+    assert not dealing.keeps
+    for bounds, of in ((even_bounds(graph, size), graph), (dealing.bounds, dealt(graph, dealing))):
+        parts = on_shards(minimum_spanning_forest, of, bounds)
+        counts = np.array([len(part.answer.src) for part in parts])
+        edges.append(counts.max() / counts.mean())
+    assert edges[0] > 1.4
+    assert edges[1] < 1.15
 
 
 def test_the_roads_of_rome_keep_contiguous_ranges() -> None:

@@ -14,7 +14,8 @@ import numpy as np
 from kernels.arrays import is_cupy
 from kernels.distributed import Communicator, Halo, Owners, Shard
 from kernels.distributed.assembly import ghosts_of, to_device
-from kernels.distributed.dealing import Dealing, deal
+from kernels.distributed.dealing import Dealing, deal, leaving_arcs, sampled_rows
+from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array, Csr, index_dtype
 from kernels.layout.laid_out import LaidOut, take_rows
 from kernels.layout.rules import ArcRules, Edges
@@ -42,7 +43,12 @@ def build_csr_over_ranks(
     if len(directions) > 1:
         degrees = degrees + np.diff(directions[1].offsets)
     cut = cut_over_ranks(rows, degrees, num_vertices, communicator)
-    dealing = deal(cut, communicator.size) if deals else Dealing.contiguous(cut(communicator.size, 0)[0])
+
+    def leaving(bounds: Array) -> Array:
+        here, places = _sampled_of(to_host(rows), num_vertices)
+        return communicator.total(leaving_arcs(bounds, here, places, directions[0]))
+
+    dealing = deal(cut, leaving, communicator.size) if deals else Dealing.contiguous(cut(communicator.size, 0)[0])
     bounds = dealing.bounds
     if not dealing.keeps:
         rows, row_of_own = dealing.dealt(rows), dealing.dealt(row_of_own)
@@ -74,6 +80,15 @@ def shard_of(part: LaidOut, communicator: Communicator) -> Shard:
     if is_cupy(shard.out):
         shard = to_device(shard)
     return replace(shard, ghost_positions=Halo(shard, communicator).refresh(part.positions))
+
+
+def _sampled_of(rows: Array, num_vertices: int) -> tuple[Array, Array]:
+    """Those of the sampled rows that are among `rows`, which ascend, and their places there."""
+    sample = sampled_rows(num_vertices)
+    places: Array = np.searchsorted(rows, sample)
+    is_here = places < len(rows)
+    is_here[is_here] = rows[places[is_here]] == sample[is_here]
+    return sample[is_here], places[is_here]
 
 
 def _taken_out(items: list[Item]) -> Iterator[Item]:
