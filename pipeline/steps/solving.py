@@ -48,8 +48,9 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
     whole = {stage for stage in needed if runtime.cluster.shards and opens_all(config, stage)}
     at_once = 1 if whole else runtime.stages_at_once(graph)
     ranks_on_gpus = runtime.backend == "gpu" and runtime.ranks_of(graph) > 0
-    alone = runtime.cluster.shards > 0 and not runtime.in_this_process
-    no_cores_left = alone or (at_once <= len(needed) and runtime.in_this_process and not ranks_on_gpus)
+    no_cores_left = runtime.in_this_process and at_once <= len(needed)
+    # Each worker has its part of the arrays of every step over shards
+    one_by_one = not ranks_on_gpus and (no_cores_left or (runtime.ranks_of(graph) > 0 and not runtime.in_this_process))
 
     def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, list[Future[Folder | None]]]:
         return_unused()
@@ -65,7 +66,7 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
         answer = as_made(answer, edges, graph, others)
         return_unused()
         tables = [threads.submit(partial(copy_context().run, make)) for make in _tables_of(stage, answer, given, others, steps)]
-        if no_cores_left:
+        if one_by_one:
             wait(tables)
         proof = steps(f"proof-{stage}", prove, graph, answer, config.oracle, where)
         return_unused()
