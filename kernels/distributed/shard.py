@@ -130,9 +130,14 @@ class Shard:
         bounds: Array = np.searchsorted(self.ghosts, np.asarray(self.bounds.astype(self.ghosts.dtype), like=self.ghosts))
         return to_host(bounds)
 
-    @cached_property
+    @property
+    def num_local(self) -> int:
+        """Number of local rows, n + g."""
+        return len(self.ids) + self.num_ghosts
+
+    @property
     def local_rows(self) -> Array:
-        """The row of the graph for each local row (index width [n + g])."""
+        """The row of the graph for each local row (index width [n + g]); made at each use, as a shard is kept between steps."""
         return _rows_of_local(self.rows.start, len(self.rows), self.ghosts)
 
     @cached_property

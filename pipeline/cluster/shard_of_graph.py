@@ -4,7 +4,7 @@ The rank's answer covers its own rows only, from the kernel to the table: no ran
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,11 @@ class ShardOfGraph:
         self.communicator = communicator
         self._folder, self.shard, self._dealing = folder, held.shard, held.dealing
         self.vertices = ShardVertices(held.shard, communicator, DealtRows(rows_by_id_in_blocks(folder), held.dealing))
-        self._ascending = Spread(communicator, self.vertices.positions)
+
+    @cached_property
+    def _ascending(self) -> Spread:
+        """The own rows in a table of vertices; a proof, which writes none, does not make it."""
+        return Spread(self.communicator, self.vertices.positions)
 
     def row(self, stored_row: int) -> int:
         """See `HeldGraph.row`."""
@@ -64,8 +68,9 @@ class ShardOfGraph:
     def batches(self, form: TableForm, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`. The ranks exchange one row group after the other."""
         here = self._placed(answer)
-        spread, total = self._ascending, self.shard.num_vertices
-        if not form.of_vertices:
+        if form.of_vertices:
+            spread, total = self._ascending, self.shard.num_vertices
+        else:
             positions, total = edge_positions(self.vertices, here.src)
             spread = Spread(self.communicator, positions)
         first, _ = tables.position_of(number, total, 0)
@@ -77,7 +82,10 @@ class ShardOfGraph:
         form, groups = table.form, table.row_groups(number, self.communicator)
         columns = own_rows(self.vertices, groups) if form.of_vertices else own_edges(self.vertices, groups)
         named = in_units(dict(zip(table.schema.names, columns, strict=True)), table.algorithm, decimals_of(self._folder))
-        return self._placed(form.answer(self.vertices, [*named.values()], table.source(number)))
+        answer = self._placed(form.answer(self.vertices, [*named.values()], table.source(number)))
+        if number + 1 == table.facts.num_answers:
+            self.vertices.forget()
+        return answer
 
     def _placed(self, answer: Any) -> Any:
         """An answer with its arrays where the shard's are."""

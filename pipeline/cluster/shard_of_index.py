@@ -46,7 +46,7 @@ class ShardOfIndex(ShardOfGraph):
 
     def index_memory(self, config: ReachabilityConfig, _: range) -> tuple[str, int, Backend]:
         """See `HeldGraph.index_memory`."""
-        rows, arcs = len(self.shard.local_rows), len(self.shard.local_out.indices)
+        rows, arcs = self.shard.num_local, len(self.shard.local_out.indices)
         needed = memory(rows, arcs, config.dimensions, config.method).build
         return f"one of {self.communicator.size} parts, of {rows:,} rows and {arcs:,} arcs", needed, "cpu"
 

@@ -78,6 +78,10 @@ class ShardVertices:
         require_one_label(own, here, given)
         return own
 
+    def forget(self) -> None:
+        """Free what `rows_of` keeps for its next call."""
+        self._known = None
+
     def _directory(self) -> tuple[Array, Array, Array]:
         """The first id of each rank's range of positions, and the ids of this rank's range, ascending, with their rows."""
         if self._known is None:

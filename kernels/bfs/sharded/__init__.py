@@ -27,7 +27,7 @@ def bfs(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswe
 
         return search(shard, communicator, source_row)
     halo = Halo(shard, communicator)
-    hops = np.full(len(shard.local_rows), FAR)
+    hops = np.full(shard.num_local, FAR)
     starts = shard.own_numbers(source_row)
     hops[starts] = 0
     supersteps = count_hops(halo, shard.local_out, hops, starts)

@@ -52,8 +52,9 @@ def levels(view: GlobalView, edges: OwnEdges, known: KnownRows, joined: Array) -
     Args:
         joined (bool [E]): Which own edges joined two nodes; marked in place. An edge that did not is the greatest on a cycle.
     """
-    rows, nodes = view.rows, view.shard.local_rows[: len(view.shard.ids)]
-    num_own, nodes = len(nodes), np.concatenate([nodes, known.foreign])
+    rows, own = view.rows, np.arange(view.rows.start, view.rows.stop, dtype=known.foreign.dtype, like=known.foreign)
+    num_own, nodes = len(own), np.concatenate([own, known.foreign])
+    del own
     before, place = (np.arange(count, dtype=nodes.dtype, like=nodes) for count in (len(nodes), len(edges.src)))
     top: Keys | None = None
     while view.any(len(place) > 0):
@@ -61,11 +62,11 @@ def levels(view: GlobalView, edges: OwnEdges, known: KnownRows, joined: Array) -
         for end in (known.near, known.far):
             node = before[end[place]]
             joined[place[(chosen.low[node] == edges.low[place]) & (chosen.high[node] == edges.high[place])]] = True
-        moves = np.flatnonzero(chosen.low >= 0)
+        moves = chosen.low >= 0  # marks, which take an eighth of numbers
         nodes, number = rows.distinct(over[moves])
         num_own = int(np.count_nonzero((nodes >= rows.start) & (nodes < rows.stop)))
         above = np.full_like(over, _NONE, shape=(len(over) + 1,))  # its last entry is that of -1
-        above[moves] = number
+        above[:-1][moves] = number
         after = above[before]
         top = chosen if top is None else _raised(top, chosen, before, after)
         del over, chosen, moves, number, above

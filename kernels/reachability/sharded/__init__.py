@@ -129,7 +129,7 @@ def _supports(dag: Shard, communicator: Communicator, level: Array) -> Array:
 
 def _own_bits(dag: Shard, supports: Array) -> Array:
     """The bit of each own node that is a support: uint64 [n + g]."""
-    bits = np.zeros(len(dag.local_rows), np.uint64)
+    bits = np.zeros(dag.num_local, np.uint64)
     own = np.flatnonzero((supports >= dag.rows.start) & (supports < dag.rows.stop))
     bits[supports[own] - dag.rows.start] = np.uint64(1) << own.astype(np.uint64)
     return bits

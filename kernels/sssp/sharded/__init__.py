@@ -35,7 +35,7 @@ def sssp(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnsw
     halo, out = Halo(shard, communicator), shard.local_out
     kind = distance_dtype(shard.out.weights)
     far = far_of(kind)
-    lengths = np.full(len(shard.local_rows), far)
+    lengths = np.full(shard.num_local, far)
     starts = shard.own_numbers(source_row)
     lengths[starts] = 0
     width = slot_width(shard.out.weights)

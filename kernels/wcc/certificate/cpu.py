@@ -43,7 +43,7 @@ def first_across(out: Csr, num_rows: int, labels: Array) -> int:
 
 def trees(shard: Shard) -> Array:
     """The smallest local row that the arcs of own rows connect with each local row: index width [n + g]."""
-    parent = np.arange(len(shard.local_rows), dtype=shard.ghosts.dtype)
+    parent = np.arange(shard.num_local, dtype=shard.ghosts.dtype)
     for csr in (shard.local_out,) if shard.symmetric else (shard.local_out, shard.local_into):
         _unite(frozen(csr.offsets), frozen(csr.indices), parent, len(shard.ids), -1)
     _flatten(parent)

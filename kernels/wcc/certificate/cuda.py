@@ -39,7 +39,7 @@ def first_across(out: Csr, num_rows: int, labels: Array) -> int:
 def trees(shard: Shard) -> Array:
     """As `cpu.trees`."""
     num_own, row = np.int64(len(shard.ids)), shard.ghosts.dtype
-    parent: Array = cupy.arange(len(shard.local_rows), dtype=row)
+    parent: Array = cupy.arange(shard.num_local, dtype=row)
     sides = (shard.local_out,) if shard.symmetric else (shard.local_out, shard.local_into)
     for name in ("grow_first", "grow"):
         for csr in sides:

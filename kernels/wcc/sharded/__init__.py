@@ -33,7 +33,7 @@ def wcc(shard: Shard, communicator: Communicator, gathered: int | None = None) -
         from kernels.wcc.sharded import cuda
 
         return cuda.components(shard, communicator, gathered)
-    num_own, tree = len(shard.ids), np.arange(len(shard.local_rows), dtype=shard.ghosts.dtype)
+    num_own, tree = len(shard.ids), np.arange(shard.num_local, dtype=shard.ghosts.dtype)
     for csr in (shard.local_out,) if shard.symmetric else (shard.local_out, shard.local_into):
         _unite(frozen(csr.offsets), frozen(csr.indices), num_own, tree)
     flatten(tree)

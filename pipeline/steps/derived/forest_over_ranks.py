@@ -86,16 +86,24 @@ def _write(inputs: _Inputs, keys: Sequence[str], attempts: Path, context: TaskCo
 
 def _wrong_vertex(inputs: _Inputs, folder: Path, context: TaskContext, _: range) -> int | None:
     """As `RankedForest.wrong_row`, the same on every rank."""
-    held, of_answer = context.rows_of_shard(inputs.graph), _table(inputs)
-    table = replace(of_answer, paths=tables.files(folder), rows=held.shard.num_vertices, schema=inputs.schema)
-    columns = own_rows(held.vertices, table.row_groups(0, held.communicator))
-    named = in_units(dict(zip(inputs.schema.names, columns, strict=True)), of_answer.algorithm, decimals_of(inputs.graph))
-    rooted: RootedRows = _FORM.answer(held.vertices, [*named.values()], None)
+    held = context.rows_of_shard(inputs.graph)
+    rooted = _read_back(inputs, folder, held)
+    held.vertices.forget()
     position = wrong_row(held.shard, held.communicator, rooted, _edges(held, inputs))
     if position < 0:
         return None
     wrong = held.shard.ids[held.shard.positions == position]
     return int(np.concatenate(held.communicator.gather(wrong))[0])
+
+
+def _read_back(inputs: _Inputs, folder: Path, held: ShardOfGraph) -> RootedRows:
+    """The own rows of the table's files in `folder`; its columns of ids are freed."""
+    of_answer = _table(inputs)
+    table = replace(of_answer, paths=tables.files(folder), rows=held.shard.num_vertices, schema=inputs.schema)
+    columns = own_rows(held.vertices, table.row_groups(0, held.communicator))
+    named = in_units(dict(zip(inputs.schema.names, columns, strict=True)), of_answer.algorithm, decimals_of(inputs.graph))
+    rooted: RootedRows = _FORM.answer(held.vertices, [*named.values()], None)
+    return rooted
 
 
 def _table(inputs: _Inputs) -> AnswerTable:
