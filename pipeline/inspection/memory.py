@@ -91,7 +91,8 @@ def memory_of(
     graph = rates.MAPPED[1] * shape.vertices + rates.MAPPED[2] * shape.arcs
     mapped = [rates.MAPPED[0] + graph * (1 if one in whole else share) + of_worker(one, more) for one, more in beside.items()]
     each = max(steps.values())
-    return Memory(steps, int(read + rates.DASK), workers, each, int(max([each, *mapped])), sparing)
+    own = int(max(read + rates.DASK, _bytes(rates.REPORT, shape)))
+    return Memory(steps, own, workers, each, int(max([each, *mapped])), sparing)
 
 
 def memory_beyond_gpu(

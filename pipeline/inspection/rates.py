@@ -59,6 +59,7 @@ HOST: Rate = (1.1e9, 140.0, 3.0)  # bytes in the host's memory until the GPU has
 # Memory is what the kernel cannot give up: maps of stored arrays are not in it. `benchmarks.runs.memory` compares it with runs.
 PROCESS = 120e6  # bytes of the run's process with its libraries, which keeps what it has freed; beside it, what reading took
 DASK = 50e6  # the same of one that has workers
+REPORT: Rate = (170e6, 28.0, 0.0)  # the same while it draws the report, per vertex: of the columns of a table at a time
 READ = 2.0  # bytes for each one that is decoded at a time: also of pages
 READ_TEXT = 60e6  # bytes of a text's blocks
 LAYOUT = (160e6, 320e6)  # of a process that lays out and returns what it freed, in memory and from the disk
@@ -68,7 +69,7 @@ HELD: Rate = (210e6, 20.0, 0.0)  # bytes of a process with a stored graph, per v
 OVERLAP = 0.25  # of the second largest of stages that run at once: both are rarely at their peaks
 SHARDED_STAGE = 1.3  # how many times as much a stage takes over ranks, of them all
 SHARD = 25.0  # bytes for each vertex of all shards, beside arcs; for ranks beyond two once more, as ghosts
-RANKS = (240.0, 2.0)  # bytes for each vertex, and times `Shape.layout`, of a layout over ranks in processes
+RANKS = (180.0, 1.75)  # bytes for each vertex, and times `Shape.layout`, of a layout over ranks in processes
 HIERARCHY = 180.0  # bytes per vertex of a hierarchy in memory
 WORKER = 85e6  # bytes of a worker, without maps
 RETURNING = 0.7  # share of a stage's bytes that a process takes which returns what it has freed; workers do

@@ -83,6 +83,8 @@ def test_workers_and_shards_have_memory_of_their_own(graph, tmp_path):
     assert whole.mapped > divided.mapped >= divided.each and divided.own < whole.own
     twice = memory_of(config(cluster=here | {"shards": 8}), "cpu", shape, False, {})
     assert twice.each == pytest.approx(divided.each)  # two ranks of half the size on each
+    larger = memory_of(config(cluster=here | {"shards": 4}), "cpu", replace(shape, vertices=2 * 10**7), False, {})
+    assert larger.own > divided.own + 16 * 10**7  # the report has columns of a table, of 8 bytes
 
 
 def test_memory_depends_on_what_is_read_and_on_what_is_free(graph, tmp_path, monkeypatch):
