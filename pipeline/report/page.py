@@ -21,6 +21,7 @@ from pipeline.report.results import MOST, Figures, Result, Top, first_pairs
 from pipeline.report.wording import located, number
 from pipeline.steps.publication.facts import input_of, measure_of
 from pipeline.steps.publication.proved import counted_proofs
+from pipeline.steps.publication.report_marks import unmarked
 from pipeline.steps.publication.results import Results, custom_facts_of, proof_of_custom, proofs_of
 from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.facts.changes import ChangesFacts
@@ -147,7 +148,7 @@ def compiled_templates() -> dict[str, jinja2.Template]:
     environment.filters |= {
         "written": markdown.Markdown,
         "cells": markdown.cells,
-        "code": markdown.code,
+        "code": lambda text: unmarked(markdown.code(text)),
         "fenced": markdown.fenced,
     }
     escaping = environment.overlay(finalize=markdown.escaped)  # all that is not `written`

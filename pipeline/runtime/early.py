@@ -21,18 +21,25 @@ def prepare_gpu(config: RunConfig) -> None:
     Both together take a third of a second, in which other threads run. Errors are left to `pipeline.runtime.backend.choose`.
     """
     if config.backend != "cpu":
-        computes = config.cluster.scheduler == "none" and not (config.output / "steps" / "edges").exists()
-        beside(partial(_begin, max(1, config.cluster.shards) if computes else 0))
+        with suppress(OSError):
+            computes = config.cluster.scheduler == "none" and not _has_edges(config)
+            beside(partial(_begin, max(1, config.cluster.shards) if computes else 0))
 
 
 def prepare_source(config: RunConfig) -> None:
     """Begin to digest a large source that is read for the first time: for its SHA-256, one core may need as long as the run."""
-    source, path = config.graph.source, Path()
-    if isinstance(source, str) and not config.graph.sha256 and not (config.output / "steps" / "edges").exists():
-        path = Path(source).absolute()
+    source = config.graph.source
+    if not isinstance(source, str) or config.graph.sha256:
+        return
+    path = Path(source).absolute()
     with suppress(OSError):
-        if path.is_file() and path.stat().st_size >= LARGE:
+        if not _has_edges(config) and path.is_file() and path.stat().st_size >= LARGE:
             begin_digests(path)
+
+
+def _has_edges(config: RunConfig) -> bool:
+    """Whether an earlier run has left steps. Raises OSError where the output cannot be read, which the run itself will say."""
+    return (config.output / "steps" / "edges").exists()
 
 
 def prepare_merging() -> None:

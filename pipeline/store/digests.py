@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -101,25 +102,37 @@ def _look(path: Path) -> tuple[int, ...]:
         status = path.stat()
     except OSError:
         return ()
+    return _seen_in(status)
+
+
+def _seen_in(status: os.stat_result) -> tuple[int, ...]:
     if abs(time.time_ns() - max(status.st_ctime_ns, status.st_mtime_ns)) < _RECENT:
         return ()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+class _AnotherFile(Exception):
+    """The file that was opened is not the one that was seen: a link or a folder has been exchanged between."""
 
 
 _begun = dict[tuple[Path, str], tuple[tuple[int, ...], Future[str]]]()  # by file and hash: what was seen of the file before
 
 
 def begin_digests(path: Path) -> None:
-    """Begin to compute the BLAKE3 digest and the SHA-256 of a file that this process will read, unless it was just written."""
+    """Begin to compute the BLAKE3 digest and the SHA-256 of a large file that this process will read, unless just written."""
     if unwritten := Unwritten(path):
-        for name, compute in (("blake3", digest_of_file), ("sha256", sha256_of)):
-            _begun[path, name] = unwritten.seen, beside(partial(compute, path))
+        seen = unwritten.seen
+        _begun[path, "blake3"] = seen, beside(partial(_digest_of_large, path, seen))
+        _begun[path, "sha256"] = seen, beside(partial(_hashed_ahead, path, hashlib.sha256(), LARGE, 1, seen))
 
 
 def _computed(name: str, compute: Callable[[Path], str], path: Path, unwritten: Unwritten) -> str:
     """A digest of a file, of its present content if it stays unwritten: one that was begun, if the file is the same since."""
     seen, begun = _begun.pop((path, name), ((), None))
-    return begun.result() if begun and seen == unwritten.seen else compute(path)
+    with suppress(_AnotherFile):
+        if begun and seen == unwritten.seen:
+            return begun.result()
+    return compute(path)
 
 
 def digest_of_file(path: Path) -> str:
@@ -170,18 +183,21 @@ def _hashed(path: Path, digest: _Hash, buffer: memoryview) -> str:
     return digest.hexdigest()
 
 
-def _digest_of_large(path: Path) -> str:
+def _digest_of_large(path: Path, seen: tuple[int, ...] = ()) -> str:
     """Read by all cores and hashed by all cores."""
-    return _hashed_ahead(path, Digest(cores()), cores() * _READ, cores())
+    return _hashed_ahead(path, Digest(cores()), cores() * _READ, cores(), seen)
 
 
-def _hashed_ahead(path: Path, digest: _Hash, size: int, readers: int) -> str:
+def _hashed_ahead(path: Path, digest: _Hash, size: int, readers: int, seen: tuple[int, ...] = ()) -> str:
     """The digest of a file, of which `readers` threads read the next `size` bytes while the last ones are hashed.
 
-    A memory map would need no buffers, but a file that another program makes shorter would end the process.
+    A memory map would need no buffers, but a file that another program makes shorter would end the process. Raises `_AnotherFile`
+    unless the file is the one that was `seen`, if any.
     """
     file = os.open(path, os.O_RDONLY)
     try:
+        if seen and _seen_in(os.fstat(file)) != seen:
+            raise _AnotherFile
         with ThreadPoolExecutor(readers) as pool:
             for part in ahead(_parts(file, size, pool), 1):
                 digest.update(part)

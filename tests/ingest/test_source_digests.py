@@ -3,6 +3,8 @@
 import hashlib
 import os
 import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 
 import pytest
 
@@ -145,18 +147,47 @@ def test_a_source_that_was_written_while_it_was_digested_is_refused(source, tmp_
     monkeypatch.setattr(package, "LARGE", 1)
     opened = threading.Event()
 
-    def late(path):
+    def late(path, _):
         assert opened.wait(60)
         other = tmp_path / "other.csv"
         other.write_text(CONTENT.replace("49,43", "49,44"))
         other.replace(source)
         return digest_of_file(path)
 
-    monkeypatch.setattr(digests, "digest_of_file", late)
+    monkeypatch.setattr(digests, "_digest_of_large", late)
     begin_digests(source)
     with pytest.raises(Changed):
         ingest(graph_of(source), tmp_path / "work", HeldEdges(sums=Sums()), before_reading=opened.set)
     assert not (tmp_path / "work" / "edges").exists()
+
+
+def test_digests_of_another_file_that_a_link_led_to_meanwhile_are_not_used(source, tmp_path, monkeypatch):
+    monkeypatch.setattr(digests, "_RECENT", 0)
+    monkeypatch.setattr(package, "LARGE", 1)
+    (tmp_path / "other.csv").write_text(CONTENT.replace("49,43", "49,44"))
+    link = tmp_path / "link.csv"
+    link.symlink_to(source)
+    waiting = list[Callable[[], object]]()
+    begun = Future[str]()
+
+    def beside(work):
+        waiting.append(work)
+        return begun
+
+    with monkeypatch.context() as patch:
+        patch.setattr(digests, "beside", beside)
+        begin_digests(link)
+    link.unlink()
+    link.symlink_to(tmp_path / "other.csv")
+    for work in waiting:  # they open the file only now
+        with pytest.raises(digests._AnotherFile) as error:
+            work()
+    begun.set_exception(error.value)
+    link.unlink()
+    link.symlink_to(source)
+    held = HeldEdges(sums=Sums())
+    digest = ingest(graph_of(link), tmp_path / "work", held).manifest.inputs["source"]
+    assert held.sums.of([digest]) == {digest_of_file(source): hashlib.sha256(source.read_bytes()).hexdigest()}
 
 
 @pytest.mark.parametrize("large", [True, False])

@@ -15,9 +15,15 @@ from pipeline.errors import Damaged
 from pipeline.store.facts.run import StepFacts
 from pipeline.store.workspace import linked_run
 
-# The folders of the link and of this run; no text of a user's has this form in the page, where it is escaped.
+# The folders of the link and of this run. No text of a user's has this form: HTML escapes it, and Markdown's code is `unmarked`.
 FOLDER, OWN = "<!--folder-->", "<!--own-->"
+_WORD_JOINER = "\u2060"  # takes no place in a line
 Figures = Mapping[str, int | float]
+
+
+def unmarked(code: str) -> markdown.Markdown:
+    """Markdown of a user's text without a mark, which looks the same."""
+    return markdown.Markdown(code.replace("<!--", f"<!{_WORD_JOINER}--"))
 
 
 @dataclass(frozen=True)
@@ -60,8 +66,8 @@ class Marks:
         text = text.replace("<!--published-->", published)
 
         def when(mark: re.Match[str]) -> str:
-            did = self.steps[mark[1]]
-            if not did.reused:
+            did = self.steps.get(mark[1])
+            if did is None or not did.reused:
                 return ""
             made = f"made {dt.datetime.fromisoformat(did.created):%Y-%m-%d %H:%M} UTC"
             return f'<span class="when">{made}</span>' if is_html else f" ({made})"

@@ -110,8 +110,17 @@ WRONG_TYPES = [
 def test_a_column_of_another_type_is_refused(name, kind, reason, tmp_path):
     """Whether or not it has values, for the reason that a user can mend; a message has no row, since all of them are wrong."""
     table = pa.Table.from_pylist(ROWS, SCHEMA)
-    with pytest.raises(BadInput, match=f"other.parquet: has {re.escape(reason)}.*, which segments of Overture have"):
+    with pytest.raises(BadInput, match=f"other.parquet: has {re.escape(reason)}.*, (which segments of|unlike) Overture"):
         stored(tmp_path, table.set_column(SCHEMA.get_field_index(name), name, pa.nulls(len(ROWS), kind)))
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path):
+    table = pa.Table.from_pylist(ROWS, SCHEMA)
+    with pytest.raises(BadInput, match="has several columns 'id'"):
+        stored(tmp_path, table.append_column("id", table["id"]))
+    names = pa.StructArray.from_arrays([pa.array(["a"] * 3)] * 2, ["primary", "primary"])
+    with pytest.raises(BadInput, match=r"has 2 fields names.primary"):
+        stored(tmp_path, table.set_column(SCHEMA.get_field_index("names"), "names", names))
 
 
 def test_numbers_of_any_width_have_the_same_values(tmp_path):

@@ -103,3 +103,14 @@ def test_the_artifacts_have_only_our_structures(published, monkeypatch, tmp_path
 
     tokens = tokens_of(summary(manifest.read(published.path)))
     assert {token.type for token in tokens} <= OURS - {"image", "html_block", "fence"}
+
+
+@pytest.mark.parametrize("mark", ["<!--sha256 abc-->", "<!--when nothing-->", "<!--published-->", "<!--own-->", "<!--changes-->"])
+def test_a_name_that_looks_like_a_mark_stays(mark, tmp_path):
+    """A mark is what publication replaces in a report; the name of a source is none, in both forms of it."""
+    (tmp_path / f"g{mark}.csv").write_text("src,dst\n1,2\n")
+    source = str(tmp_path / f"g{mark}.csv")
+    run(run_config("test", output=tmp_path / "out", stages=["wcc"], backend="cpu", graph={"source": source, "directed": True}))
+    text = (tmp_path / "out" / "latest" / "report.md").read_text(encoding="utf-8")
+    assert f"g{mark}.csv" in text.replace("\u2060", "")
+    assert f"g{mark}.csv" in Page((tmp_path / "out" / "latest" / "report.html").read_text(encoding="utf-8")).text

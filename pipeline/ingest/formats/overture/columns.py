@@ -39,9 +39,11 @@ def require(file: str, schema: pa.Schema) -> None:
     """
     if missing := [name for name in _NEEDED if name not in schema.names]:
         raise BadInput(file, f"has no column {missing[0]!r}, which segments of Overture have")
+    if twice := [name for name in READ if schema.names.count(name) > 1]:
+        raise BadInput(file, f"has several columns {twice[0]!r}")
     for field in schema:
         if field.name in READ and (reason := _wrong(field.type, READ[field.name], field.name)):
-            raise BadInput(file, f"{reason}, which segments of Overture have")
+            raise BadInput(file, reason)
 
 
 def plain(table: pa.Table) -> pa.Table:
@@ -64,13 +66,16 @@ def _wrong(kind: pa.DataType, stated: pa.DataType, name: str) -> str | None:
     binary = types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)
     numbers = types.is_integer(kind) or types.is_floating(kind)
     fits = (texts and stated == _TEXT) or (binary and stated == pa.binary()) or (numbers and stated == _NUMBER)
-    return None if fits or types.is_null(kind) else f"has no {_expected(stated)} in {name} but {kind}"
+    return None if fits or types.is_null(kind) else f"has no {_expected(stated)} in {name} but {kind}, unlike Overture"
 
 
 def _wrong_field(kind: pa.DataType, stated: pa.Field, name: str) -> str | None:
-    if kind.get_field_index(stated.name) < 0:
-        return None if stated.nullable else f"has no field {name}.{stated.name}"
-    return _wrong(kind.field(stated.name).type, stated.type, f"{name}.{stated.name}")
+    places = kind.get_all_field_indices(stated.name)
+    if len(places) > 1:
+        return f"has {len(places)} fields {name}.{stated.name}"
+    if not places:
+        return None if stated.nullable else f"has no field {name}.{stated.name}, which segments of Overture have"
+    return _wrong(kind.field(places[0]).type, stated.type, f"{name}.{stated.name}")
 
 
 def _expected(stated: pa.DataType) -> str:

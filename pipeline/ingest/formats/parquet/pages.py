@@ -35,6 +35,7 @@ _BYTES_PER_ROW, _BYTES_PER_PAGE = 16, 2**16  # at most; a plain value and its le
 _BYTES_OF_TEXTS = 2**28  # of a page of texts, at most
 _LZO = 3  # of the codecs
 _CODECS = {0: "", 1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
+_MOST_KINDS = 2**10  # of headers that are remembered; usual chunks have a few
 _USUAL_HEADER = 2**7  # bytes; more than `_USUAL` has
 _HEADER = 2**12  # bytes; more than the header of a page needs without statistics
 _LONGEST_HEADER = 2**24  # bytes, with the longest texts as statistics: what Arrow reads
@@ -120,6 +121,8 @@ def count_pages(file: int, where: str, chunk: Chunk, rows: int, checksums: bool 
         values += of_page
         at = end
         pages += 1
+        if len(accepted) > _MOST_KINDS:
+            accepted.clear()
         if not of_page and pages > rows + _EMPTY_PAGES:
             break
     if values != rows or at != chunk.end:
