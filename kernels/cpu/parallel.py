@@ -45,7 +45,7 @@ def ranges_of_rows(offsets: Array) -> list[Range]:
     num_rows, arcs = len(offsets) - 1, int(offsets[-1])
     if not worth_threads(num_rows + arcs):
         return [(0, num_rows)]
-    shares = np.linspace(0, arcs, cores() * _RANGES_PER_CORE + 1)[1:-1]
+    shares = np.linspace(0, arcs, cores() * _RANGES_PER_CORE + 1)[1:-1].astype(offsets.dtype)  # others convert the offsets
     cuts = [0, *np.searchsorted(offsets, shares).tolist(), num_rows]
     return list(pairwise(cuts))
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -42,8 +42,8 @@ class OpenGraphs:
         self._whole: dict[tuple[str, Backend], Graph | StoredIndex] = {}
         self._shards: OrderedDict[tuple[str, Backend, int, int], DealtShard] = OrderedDict()  # the one used last at the end
         self._loading: dict[int, Lock] = {}  # by rank
-        self._numberings: dict[str, Derived] = {}  # of the vertices of the graph in host memory, by digest
-        self._converted = ConvertedGraphs()  # that copies made by `anew` share
+        self._numberings = Numberings()  # this and the next one are shared by copies that `anew` makes
+        self._converted = ConvertedGraphs()
         self._open_graph: Callable[[Folder, Backend], Graph] = open_counted
         self._placed: dict[str, PlacedArcs] = {}  # by digest; the memory of a graph's arcs stays the same
         self._lock = Lock()
@@ -166,7 +166,7 @@ class OpenGraphs:
                     require()
                 opened = opener(folder, backend)
                 if isinstance(opened, Graph) and backend == "cpu":
-                    opened = replace(opened, numbering=self._numbering(folder.digest))
+                    opened = replace(opened, numbering=self._numberings.of(folder.digest, {of for of, _ in self._whole}))
                 self._whole[key] = opened
         return opened  # type: ignore[return-value]  # a digest belongs to one kind of folder
 
@@ -181,18 +181,26 @@ class OpenGraphs:
                 log.info("%s", _where_arcs_are(placed))
         return placed
 
-    def _numbering(self, digest: str) -> Derived:
-        """Values derived from the vertices of this graph; those of the last graph, and of the one beside it, only are kept."""
-        if digest not in self._numberings:
-            held = {of for of, _ in self._whole}
-            self._numberings = {of: numbering for of, numbering in self._numberings.items() if of in held}
-        return self._numberings.setdefault(digest, Derived())
-
     def _keep(self, backend: Backend, most: int) -> None:
         """Close the shards that were not used for the longest time, of those in the same memory."""
         in_memory = [key for key in self._shards if key[1] == backend]
         for key in in_memory[: max(0, len(in_memory) - most)]:
             del self._shards[key]
+
+
+class Numberings:
+    """Values derived from the vertices of graphs in host memory: of the last graph, and of the one beside it. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Derived] = {}  # by digest
+        self._lock = Lock()
+
+    def of(self, digest: str, beside: Container[str]) -> Derived:
+        """Those of a graph; if they are new, only those of graphs `beside` it stay."""
+        with self._lock:
+            if digest not in self._held:
+                self._held = {other: derived for other, derived in self._held.items() if other in beside}
+            return self._held.setdefault(digest, Derived())
 
 
 class ConvertedGraphs:

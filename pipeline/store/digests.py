@@ -29,8 +29,10 @@ from pipeline.signals import beside
 from pipeline.store.scratch import replace_text
 
 SUMS = "sha256.json"
-LARGE = 2**25  # bytes of a file on which all cores work together
-_READ = 2**23  # bytes in memory at a time for each core; before and after each read a thread may have to wait for the GIL
+LARGE = 2**25  # bytes of a file from which on all cores may work on it together
+_READ = 2**23  # bytes that each core reads of such a file at a time, at most; before and after it may have to wait for the GIL
+_LEAST = 2**20  # the same, at least, and of other files: as much as stays in a core's cache, and needs no new pages of memory
+_PARTS = 8  # in which such a file is read, at least
 _WORTH_THREADS = 2**20  # bytes
 _RECENT = 3 * 10**9  # nanoseconds: a longer step than that of any file system's clock
 
@@ -123,7 +125,7 @@ def begin_digests(path: Path) -> None:
     if unwritten := Unwritten(path):
         seen = unwritten.seen
         _begun[path, "blake3"] = seen, beside(partial(_digest_of_large, path, seen))
-        _begun[path, "sha256"] = seen, beside(partial(_hashed_ahead, path, hashlib.sha256(), LARGE, 1, seen))
+        _begun[path, "sha256"] = seen, beside(partial(_hashed_ahead, path, hashlib.sha256(), 1, LARGE, seen))
 
 
 def _computed(name: str, compute: Callable[[Path], str], path: Path, unwritten: Unwritten) -> str:
@@ -143,8 +145,9 @@ def digest_of_file(path: Path) -> str:
 def digests_of_files(paths: Sequence[Path]) -> list[str]:
     """The digests of files."""
     sizes = [path.stat().st_size for path in paths]
-    small = [path for path, size in zip(paths, sizes, strict=True) if size < LARGE]
-    buffers = Spare(lambda: np.empty(_READ, np.uint8).data)
+    share = max(LARGE, sum(sizes) // cores())  # a core that had more would be the last to finish
+    small = [path for path, size in zip(paths, sizes, strict=True) if size < share]
+    buffers = Spare(lambda: np.empty(_LEAST, np.uint8).data)
     with span("digest files", "read"):
         one_core_each = over_items(small, partial(_digest_of_small, buffers), parallel=sum(sizes) > _WORTH_THREADS)
         of_small = dict(zip(small, one_core_each, strict=True))
@@ -155,7 +158,7 @@ def sha256_of(path: Path) -> str:
     """The SHA-256 of a file, in large parts: it runs beside other threads, and may wait for the GIL before each."""
     if (size := path.stat().st_size) < LARGE:
         return _hashed(path, hashlib.sha256(), np.empty(max(size, 1), np.uint8).data)
-    return _hashed_ahead(path, hashlib.sha256(), LARGE, 1)
+    return _hashed_ahead(path, hashlib.sha256(), 1, LARGE)
 
 
 def _digest_of_small(buffers: Spare[memoryview], path: Path) -> str:
@@ -185,41 +188,42 @@ def _hashed(path: Path, digest: _Hash, buffer: memoryview) -> str:
 
 def _digest_of_large(path: Path, seen: tuple[int, ...] = ()) -> str:
     """Read by all cores and hashed by all cores."""
-    return _hashed_ahead(path, Digest(cores()), cores() * _READ, cores(), seen)
+    return _hashed_ahead(path, Digest(cores()), cores(), _READ, seen)
 
 
-def _hashed_ahead(path: Path, digest: _Hash, size: int, readers: int, seen: tuple[int, ...] = ()) -> str:
-    """The digest of a file, of which `readers` threads read the next `size` bytes while the last ones are hashed.
+def _hashed_ahead(path: Path, digest: _Hash, readers: int, most: int, seen: tuple[int, ...] = ()) -> str:
+    """The digest of a file, of which threads read the next bytes, up to `most` each, while the last ones are hashed.
 
     A memory map would need no buffers, but a file that another program makes shorter would end the process. Raises `_AnotherFile`
     unless the file is the one that was `seen`, if any.
     """
+    part = min(max(path.stat().st_size // (_PARTS * readers), _LEAST), most)
     file = os.open(path, os.O_RDONLY)
     try:
         if seen and _seen_in(os.fstat(file)) != seen:
             raise _AnotherFile
         with ThreadPoolExecutor(readers) as pool:
-            for part in ahead(_parts(file, size, pool), 1):
-                digest.update(part)
+            for read in ahead(_parts(file, readers, part, pool), 1):
+                digest.update(read)
     finally:
         os.close(file)
     return digest.hexdigest()
 
 
-def _parts(file: int, size: int, pool: ThreadPoolExecutor) -> Iterator[memoryview]:
-    """The content of a file in order, in two buffers: a part is valid until the one after the next is asked for."""
-    at = 0
+def _parts(file: int, readers: int, part: int, pool: ThreadPoolExecutor) -> Iterator[memoryview]:
+    """The content of a file in order, in two buffers: what is yielded is valid until the one after the next is asked for."""
+    at, size = 0, readers * part
     buffers = [np.empty(size, np.uint8).data for _ in range(2)]
 
     def fill(buffer: memoryview, begin: int) -> int:
-        done, end = begin, min(begin + _READ, size)
+        done, end = begin, begin + part
         while done < end and (read := os.preadv(file, [buffer[done:end]], at + done)):
             done += read
         return done - begin
 
     while True:
         buffer = buffers[0]
-        read = sum(pool.map(partial(fill, buffer), range(0, size, _READ)))
+        read = sum(pool.map(partial(fill, buffer), range(0, size, part)))
         yield buffer[:read]
         if read < size:
             return

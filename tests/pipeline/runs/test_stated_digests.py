@@ -53,6 +53,7 @@ def source_of(form: str) -> bytes:
 def test_stated_digests_are_those_of_the_files(form, packed, beside, place, tmp_path, monkeypatch):
     monkeypatch.setattr(digests, "LARGE", 64)  # so that these files are read as large ones are
     monkeypatch.setattr(digests, "_READ", 16)
+    monkeypatch.setattr(digests, "_LEAST", 4)
     coordinates, nodes = tables_of_vertices(beside)
     suffix = "csv" if beside == "co" else beside
     names = f"g.{form}{packed}", f"c.{beside}{packed}", f"n.{suffix}{packed}"

@@ -18,6 +18,7 @@ SIZES = (0, 1, 29, 30, 31, 99, 100, 101, 119, 120, 121, 999)
 def small_parts(request, monkeypatch):
     monkeypatch.setattr(digests, "LARGE", 100)
     monkeypatch.setattr(digests, "_READ", 30)
+    monkeypatch.setattr(digests, "_LEAST", 7)
     monkeypatch.setattr(digests, "cores", lambda: request.param)
 
 
@@ -39,6 +40,19 @@ def test_bytes_that_arrive_in_parts_have_the_digest_of_the_file(step, tmp_path):
     assert digests_of_files([paths[-1], paths[-1]]) == [blake3(contents[-1]).hexdigest()] * 2
     assert [sha256_of(path) for path in paths] == [hashlib.sha256(data).hexdigest() for data in contents]
     assert digests_of_files([]) == []
+
+
+def test_files_are_divided_only_if_a_core_would_have_more_than_its_share(tmp_path, monkeypatch):
+    """To divide a file takes buffers for all cores, for which the kernel zeroes more memory than is hashed."""
+    divided, true = [], digests._digest_of_large
+    monkeypatch.setattr(digests, "_digest_of_large", lambda path: (divided.append(path.name), true(path))[1])
+    paths = [tmp_path / str(number) for number in range(8)]
+    for path in paths:
+        path.write_bytes(content(120))
+    (larger := tmp_path / "larger").write_bytes(content(999))
+    assert digests_of_files(paths) == [blake3(content(120)).hexdigest()] * 8 and not divided
+    assert digests_of_files([*paths[:4], larger])[-1] == blake3(content(999)).hexdigest()
+    assert divided == ["larger"] * (digests.cores() > 1)
 
 
 def test_a_forked_child_computes_digests_after_its_parent_has(tmp_path):

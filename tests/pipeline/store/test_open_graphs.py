@@ -42,6 +42,14 @@ def test_memory_is_asked_for_once_for_all_ranks_of_a_process(graph, monkeypatch)
     assert len(asked) == 1 and all(one is graphs[0] for one in graphs)
 
 
+def test_tasks_share_what_follows_from_the_vertices(graph):
+    """Each step of a run on threads opens the graph anew, and would number its vertices anew."""
+    opened = OpenGraphs()
+    graphs = [opened.anew().graph(graph, "cpu") for _ in range(2)]
+    assert graphs[0] is not graphs[1] and graphs[0].derived is not graphs[1].derived
+    assert graphs[0].positions is graphs[1].positions
+
+
 def test_shards_are_closed_before_the_whole_graph_is_opened(graph):
     opened = OpenGraphs()
     shard = opened.shard(graph, SingleRank(), "cpu", 1)
