@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from kernels.arrays import ArcMemory
 from kernels.gpu.loader import total_bytes
-from pipeline.runtime.backend import Backend, free_pool
+from pipeline.runtime.backend import Backend, free_pools
 from pipeline.runtime.memory import free_memory
 from pipeline.units import size
 
@@ -46,18 +46,18 @@ def on_gpu_or_cpu(what: str, needed: int, on_host: int, make: Callable[[Backend,
     if needed <= (free := free_memory("gpu")):
         try:
             return make("gpu", "device")
-        except MemoryError as error:  # CuPy's
+        except MemoryError as error:  # CuPy's, or of pinned memory
             why = f": {error}"  # not the error, which holds arrays
     else:
         why = f", because it takes {size(needed)} of the GPU's memory, and {size(free)} are free"
-    free_pool()
+    free_pools()
     if on_host <= free_memory():
         log.info("%s in ranges of rows%s", what, why)
         try:
             return make("gpu", "host")
         except MemoryError as error:
             why = f": {error}"
-        free_pool()
+        free_pools()
     log.warning("%s on the CPU%s", what, why)
     return make("cpu", "device")
 
