@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from kernels.arrays import ArcMemory
 from kernels.gpu.loader import total_bytes
 from pipeline.runtime.backend import Backend, free_pools
-from pipeline.runtime.memory import free_memory
+from pipeline.runtime.memory import Shape, free_memory
 from pipeline.units import size
 
 log = logging.getLogger(__name__)
@@ -18,6 +18,7 @@ Made = TypeVar("Made")
 _OF_ARCS = 4  # bytes that a GPU has free for each byte of arcs that a rank holds there, for the arrays of its kernels
 _OF_WHOLE = 2.5  # bytes of a GPU's whole memory for each byte of a graph's arcs: what its kernels take at most (docs/gpu.md)
 _OF_VERTEX, _OFFSET = 16, 8  # bytes: id, row by id and position; an offset in each direction
+_ENDS = 16  # bytes of the ids of a dropped edge
 _PLAN = 4  # bytes of an arc, at most, that PageRank has in pinned memory beside arcs that are there
 
 
@@ -33,6 +34,15 @@ class PlacedArcs(NamedTuple):
 def lays_out(backend: Backend, needed: int, share: float = 1.0) -> Backend:
     """Which backend lays out a graph, which takes `needed` bytes of a GPU's memory, a `share` of them for certain."""
     return backend if backend == "cpu" or share * needed <= free_memory("gpu") else "cpu"
+
+
+def layout_on_host(shape: Shape, columns: int, keep_parallel: bool) -> int:
+    """Bytes of the host's memory that a layout takes at most with arcs there, which cannot be moved to the disk.
+
+    Beside the edges, of `columns` bytes, these are of each edge its arcs or, if it is dropped because of a parallel one, what is
+    listed of it: twice, because the lists of all ranges are joined.
+    """
+    return columns + max(shape.arrays, 0 if keep_parallel else 2 * shape.edges * (_ENDS + shape.weight))
 
 
 def on_gpu_or_cpu(what: str, needed: int, on_host: int, make: Callable[[Backend, ArcMemory], Made]) -> Made:

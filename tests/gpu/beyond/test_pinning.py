@@ -1,18 +1,26 @@
 """Layouts in ranges of rows where the system does not pin the memory that they ask for: the CPU lays out."""
 
 # ruff: noqa: E402  (the imports below need CuPy, and what the pipeline needs in addition)
+import logging
+
+import numpy as np
 import pytest
 
 cupy = pytest.importorskip("cupy")
 for module in ("fsspec", "pyarrow", "pydantic", "jinja2"):
     pytest.importorskip(module)
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from kernels.distributed.gpu import memory
 from kernels.gpu.transfer import empty_pinned
+from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.ingest import ingest
 from pipeline.runtime import beyond_gpu
 from pipeline.steps.layout import lay_out
+from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from tests.gpu.beyond.test_arcs_on_host import laid_out_in_ranges, source  # noqa: F401
 
@@ -77,3 +85,32 @@ def test_the_cpu_begins_without_pinned_memory_that_nothing_uses(monkeypatch):
         raise MemoryError("of the test")
 
     assert beyond_gpu.on_gpu_or_cpu("graph: laid out", 1, 1, make) == 0
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize(("ids", "weight", "rule", "needed"), [
+    (1, None, "keep", 8 + 8),
+    (1, None, "lightest", 8 + 32),
+    (1, np.int32, "lightest", 12 + 40),
+    (2**33, np.int32, "keep", 20 + 16),
+    (2**33, np.float64, "keep", 24 + 24),
+    (2**33, np.float64, "lightest", 24 + 48),
+])  # fmt: skip
+def test_what_a_layout_takes_of_the_hosts_memory(ids, weight, rule, needed, directed, tmp_path, monkeypatch, caplog):
+    """Bytes for each edge, of the types that it has; with less, the CPU reads the edges from the disk."""
+    caplog.set_level(logging.INFO)
+    random, edges = np.random.default_rng(0), 2000
+    columns = dict(zip(("src", "dst"), ids * random.integers(0, 300, (2, edges)), strict=True))
+    columns |= {} if weight is None else {"weight": random.integers(1, 9, edges).astype(weight)}
+    pq.write_table(pa.table(columns), tmp_path / "graph.parquet")
+    stored = ingest(GraphConfig(source=str(tmp_path / "graph.parquet"), directed=directed), tmp_path)
+    files = {}
+    for backend, free in (("gpu", needed * edges), ("cpu", needed * edges - 1)):
+        caplog.clear()
+        monkeypatch.setattr(beyond_gpu, "free_memory", lambda *of, free=free: 0 if of == ("gpu",) else free)
+        monkeypatch.setattr("pipeline.runtime.memory.free_memory", lambda of="cpu", free=free: 2**40 if of == "gpu" else free + 1)
+        found = lay_out(stored, LayoutConfig(), Runtime(tmp_path / backend, "gpu"), parallel=Parallels(rule=rule))
+        assert found.facts["backend"] == backend
+        assert ("graph: laid out from the disk" in caplog.text) == (backend == "cpu")
+        files[backend] = found.manifest.files
+    assert files["gpu"] == files["cpu"]
