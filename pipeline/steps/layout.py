@@ -109,9 +109,9 @@ def lay_out(
                 work = partial(store_part, rows, layout, parallel.rule, Place(held, arcs_in))
                 return next(iter(cluster.map(work, [attempts], where, cluster.shards)))
 
-        needed = 0 if held else shape.on_gpu
+        needed, columns = 0 if held else shape.on_gpu, bytes_of(shape.edges, types_of(EdgeFacts.of(rows)))
         apart = over_ranks or backend == "cpu"
-        on_host = layout_on_host(shape, bytes_of(shape.edges, types_of(EdgeFacts.of(rows))), parallel.rule == "keep")
+        on_host = 0 if apart else layout_on_host(shape, columns, parallel.rule == "keep")
         stored, *others = store(backend, "device") if apart else on_gpu_or_cpu("graph: laid out", needed, on_host, store)
         if (read := EdgeFacts.of(edges)).first_id is None:
             compare_declared(read.source.path, read.declared_vertices, GraphFacts.of(stored.folder).vertices)
