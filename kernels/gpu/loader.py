@@ -42,7 +42,7 @@ _RAISING = Lock()  # held to read and raise a limit of shared memory, which rank
 
 def free_bytes() -> int:
     """Free bytes of the current GPU, including those that CuPy's pool keeps for later, within the pool's limit."""
-    if "cupy" not in sys.modules and (free := free_without_context(current())) is not None:
+    if _unlimited() and (free := free_without_context(current())) is not None:
         return free
     import cupy
 
@@ -57,12 +57,17 @@ def total_bytes() -> int:
     It imports CuPy, which takes half a second, only if there may be a limit: runs in which nothing has changed ask, too.
     """
     total = memory_of(current())
-    if "cupy" not in sys.modules and _LIMIT not in os.environ:
+    if _unlimited():
         return total
     import cupy
 
     limit = int(cupy.get_default_memory_pool().get_limit())
     return min(total, limit) if limit else total
+
+
+def _unlimited() -> bool:
+    """Whether CuPy is not imported, and its pool will have no limit when it is."""
+    return "cupy" not in sys.modules and _LIMIT not in os.environ
 
 
 def fitting(of_item: int) -> int:

@@ -11,6 +11,8 @@ from kernels.gpu.loader import to_host
 from kernels.graph import Array
 
 Copied = TypeVar("Copied")
+Allocated = TypeVar("Allocated")
+_NO_MEMORY = 2  # cudaErrorMemoryAllocation
 
 
 def on_host(value: Any) -> Any:
@@ -48,4 +50,20 @@ def empty_pinned(length: int, dtype: Any) -> Array:
     import cupy
 
     dtype = np.dtype(dtype)
-    return np.frombuffer(cupy.cuda.alloc_pinned_memory(max(1, length * dtype.itemsize)), dtype, length)
+    return np.frombuffer(allocate_pinned(cupy.cuda.alloc_pinned_memory, max(1, length * dtype.itemsize)), dtype, length)
+
+
+def allocate_pinned(allocate: Callable[[int], Allocated], size: int) -> Allocated:
+    """What `allocate`, of `cupy.cuda`, returns for so many bytes of pinned memory.
+
+    Raises:
+        MemoryError: The system does not pin as much; CuPy raises it for the GPU's memory only.
+    """
+    import cupy
+
+    try:
+        return allocate(size)
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        if error.status != _NO_MEMORY:
+            raise
+    raise MemoryError(f"{size:,} bytes of the host's memory cannot be pinned")

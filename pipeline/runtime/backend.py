@@ -93,11 +93,12 @@ def limited_gpu(count: int | None) -> Iterator[None]:
                 pool.set_limit(size=limit)
 
 
-def free_pool() -> None:
-    """Give back memory of the GPU that CuPy's pool keeps and nothing uses."""
+def free_pools() -> None:
+    """Give back memory of the GPU, and pinned memory of the host, that CuPy's pools keep and nothing uses."""
     import cupy
 
     cupy.get_default_memory_pool().free_all_blocks()
+    cupy.get_default_pinned_memory_pool().free_all_blocks()
 
 
 def wait_for(backend: Backend) -> None:

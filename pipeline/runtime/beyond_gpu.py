@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeVar
 
 from kernels.arrays import ArcMemory
 from kernels.gpu.loader import total_bytes
-from pipeline.runtime.backend import Backend, free_pool
-from pipeline.runtime.memory import free_memory
+from pipeline.runtime.backend import Backend, free_pools
+from pipeline.runtime.memory import Shape, free_memory
 from pipeline.units import size
 
 log = logging.getLogger(__name__)
@@ -18,6 +18,7 @@ Made = TypeVar("Made")
 _OF_ARCS = 4  # bytes that a GPU has free for each byte of arcs that a rank holds there, for the arrays of its kernels
 _OF_WHOLE = 2.5  # bytes of a GPU's whole memory for each byte of a graph's arcs: what its kernels take at most (docs/gpu.md)
 _OF_VERTEX, _OFFSET = 16, 8  # bytes: id, row by id and position; an offset in each direction
+_ENDS = 16  # bytes of the ids of a dropped edge
 _PLAN = 4  # bytes of an arc, at most, that PageRank has in pinned memory beside arcs that are there
 
 
@@ -35,6 +36,15 @@ def lays_out(backend: Backend, needed: int, share: float = 1.0) -> Backend:
     return backend if backend == "cpu" or share * needed <= free_memory("gpu") else "cpu"
 
 
+def layout_on_host(shape: Shape, columns: int, keep_parallel: bool) -> int:
+    """Bytes of the host's memory that a layout takes at most with arcs there, which cannot be moved to the disk.
+
+    Beside the edges, of `columns` bytes, these are of each edge its arcs or, if it is dropped because of a parallel one, what is
+    listed of it: twice, because the lists of all ranges are joined.
+    """
+    return columns + max(shape.arrays, 0 if keep_parallel else 2 * shape.edges * (_ENDS + shape.weight))
+
+
 def on_gpu_or_cpu(what: str, needed: int, on_host: int, make: Callable[[Backend, ArcMemory], Made]) -> Made:
     """What `make` returns for the GPU with all arcs there; if it has less memory than is asked for, with arcs on the host.
 
@@ -46,18 +56,18 @@ def on_gpu_or_cpu(what: str, needed: int, on_host: int, make: Callable[[Backend,
     if needed <= (free := free_memory("gpu")):
         try:
             return make("gpu", "device")
-        except MemoryError as error:  # CuPy's
+        except MemoryError as error:  # CuPy's, or of pinned memory
             why = f": {error}"  # not the error, which holds arrays
     else:
         why = f", because it takes {size(needed)} of the GPU's memory, and {size(free)} are free"
-    free_pool()
+    free_pools()
     if on_host <= free_memory():
         log.info("%s in ranges of rows%s", what, why)
         try:
             return make("gpu", "host")
         except MemoryError as error:
             why = f": {error}"
-        free_pool()
+        free_pools()
     log.warning("%s on the CPU%s", what, why)
     return make("cpu", "device")
 

@@ -26,7 +26,7 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, BadInput
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.beyond_gpu import on_gpu_or_cpu
+from pipeline.runtime.beyond_gpu import layout_on_host, on_gpu_or_cpu
 from pipeline.runtime.memory import Shape, free_memory, require_space, return_unused
 from pipeline.signals import beside
 from pipeline.steps.layout_files import StoredShard, forget_what_used, store_shards
@@ -34,7 +34,7 @@ from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background
-from pipeline.store.edges import Columns, as_edges, unchanged
+from pipeline.store.edges import Columns, as_edges, bytes_of, types_of, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts
 from pipeline.store.manifest import FileEntry, Folder, WrittenStep, check, make, unsealed
 from pipeline.store.scratch import attempts_beside, shared_attempt
@@ -109,9 +109,9 @@ def lay_out(
                 work = partial(store_part, rows, layout, parallel.rule, Place(held, arcs_in))
                 return next(iter(cluster.map(work, [attempts], where, cluster.shards)))
 
-        needed = 0 if held else shape.on_gpu
+        needed, columns = 0 if held else shape.on_gpu, bytes_of(shape.edges, types_of(EdgeFacts.of(rows)))
         apart = over_ranks or backend == "cpu"
-        on_host = shape.columns + shape.arrays
+        on_host = 0 if apart else layout_on_host(shape, columns, parallel.rule == "keep")
         stored, *others = store(backend, "device") if apart else on_gpu_or_cpu("graph: laid out", needed, on_host, store)
         if (read := EdgeFacts.of(edges)).first_id is None:
             compare_declared(read.source.path, read.declared_vertices, GraphFacts.of(stored.folder).vertices)
@@ -137,8 +137,8 @@ def lay_out(
 
 def _shape_of(edges: Folder, layout: LayoutConfig) -> Shape:
     """Facts of a graph that are known before it is laid out."""
-    facts, weight = EdgeFacts.of(edges), 0 if EdgeFacts.of(edges).weight is None else 4
-    return Shape(facts.edges, len(rules_of(edges, layout).declared), weight, rules_of(edges, layout).both)
+    facts, rules = EdgeFacts.of(edges), rules_of(edges, layout)
+    return Shape(facts.edges, len(rules.declared), getattr(types_of(facts).get("weight"), "itemsize", 0), rules.both)
 
 
 def suited(layout: LayoutConfig, edges: Folder, shards: int) -> LayoutConfig:

@@ -12,7 +12,7 @@ import numpy as np
 from kernels.arrays import ArcMemory, is_cupy_array
 from kernels.cpu.parallel import cores
 from kernels.gpu.loader import to_host
-from kernels.gpu.transfer import empty_pinned
+from kernels.gpu.transfer import allocate_pinned, empty_pinned
 from kernels.graph import Array, Csr, Graph
 
 STAGED_BYTES = 1 << 22  # bytes that a thread stages at a time; pinning more takes longer than it saves
@@ -110,7 +110,7 @@ def zeros(length: int, dtype: Any, memory: ArcMemory) -> cupy.ndarray:
 def pinned_array(length: int, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Array]:
     """New pinned memory as a CuPy array and as a NumPy array; it is freed with the CuPy array."""
     size = max(length * dtype.itemsize, 1)
-    memory = cupy.cuda.PinnedMemory(size)  # not from CuPy's pool, which rounds up to a power of two
+    memory = allocate_pinned(cupy.cuda.PinnedMemory, size)  # not from CuPy's pool, which rounds up to a power of two
     owner = cupy.cuda.UnownedMemory(memory.ptr, size, memory, cupy.cuda.Device().id)
     array = cupy.ndarray((length,), dtype, cupy.cuda.MemoryPointer(owner, 0))
     return array, np.frombuffer(cupy.cuda.PinnedMemoryPointer(memory, 0), dtype, length)

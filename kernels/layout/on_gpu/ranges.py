@@ -39,11 +39,13 @@ def build_in_ranges(edges: StreamedEdges, rules: ArcRules, window: int | None, p
 
     Raises:
         MemoryError: The GPU has no memory for the vertices, or for the arcs of one vertex; nothing else depends on its memory.
+            Or the system does not pin enough of the host's.
     """
     dropped: list[Edges] = []
     numbered = number(edges, rules, dropped)
     vertices = len(numbered.ids)
-    _require("the vertices of a graph take", _OF_VERTEX * vertices)
+    if (needed := _OF_VERTEX * vertices) > (spare := _spare()):
+        raise _too_little("the vertices of a graph take", needed, spare)
     counts = _counts(numbered)
     stay = _distinct(numbered, counts)
     in_order: Array = cupy.arange(vertices, dtype=index_dtype(vertices))
@@ -120,28 +122,38 @@ def _rows(numbered: NumberedEdges, counts: Array, stay: Array, arcs: int) -> tup
 
 
 def _ranges(counts: Array, needed: Array) -> Iterator[tuple[range, int]]:
-    """Ranges of tails with their numbers of arcs, each of which fits into the memory that is free now.
+    """Ranges of tails with their numbers of arcs, at most `_MOST_KEYS`, each of which fits into the memory that is free now.
 
     Args:
         counts, needed (int64 [V]): Arcs of each tail, and bytes of the GPU that they take.
+
+    Raises:
+        MemoryError: A single tail has more arcs, or these take more memory.
     """
-    pool, sums = cupy.get_default_memory_pool(), cupy.cumsum(needed)
+    pool, sums, ends = cupy.get_default_memory_pool(), cupy.cumsum(needed), cupy.cumsum(counts)
     pool.free_all_blocks()  # of a large block in part of which an array stays, the rest is lost for a larger one
-    most, begin, before = free_bytes() // 4 * 3, 0, 0
+    most, begin, before, done = _spare(), 0, 0, 0
     while begin < len(counts):
-        end = int(cupy.searchsorted(sums, cupy.array([before + most]), side="right")[0])
+        limits = (sums, before + most), (ends, done + _MOST_KEYS)
+        end = min(int(cupy.searchsorted(column, cupy.array([limit]), side="right")[0]) for column, limit in limits)
         if end == begin:
-            _require("the arcs of one vertex take", int(sums[begin]) - before)
-            raise MemoryError
-        yield range(begin, end), int(counts[begin:end].sum())
+            if (arcs := int(ends[begin]) - done) > _MOST_KEYS:
+                raise MemoryError(f"one vertex has {arcs:,} arcs, and the GPU sorts {_MOST_KEYS:,} at a time")
+            raise _too_little("the arcs of one vertex take", int(sums[begin]) - before, most)
+        arcs = int(ends[end - 1]) - done
+        yield range(begin, end), arcs
         pool.free_all_blocks()
-        begin, before = end, int(sums[end - 1])
+        begin, before, done = end, int(sums[end - 1]), done + arcs
 
 
-def _require(what: str, needed: int) -> None:
-    """Raise MemoryError, with both figures, unless so many bytes of the GPU's memory are free."""
-    if needed > (free := free_bytes() // 4 * 3):
-        raise MemoryError(f"{what} {needed / _MIB:,.1f} MiB of the GPU's memory, and {free / _MIB:,.1f} MiB are free")
+def _spare() -> int:
+    """Bytes of the GPU's memory that arrays may take; the rest is for those that are not counted."""
+    return free_bytes() // 4 * 3
+
+
+def _too_little(what: str, needed: int, free: int) -> MemoryError:
+    """The error that says that so many bytes of the GPU's memory are needed, and fewer are free."""
+    return MemoryError(f"{what} {needed / _MIB:,.1f} MiB of the GPU's memory, and {free / _MIB:,.1f} MiB are free")
 
 
 def _changed(edges: EdgeSource, change: Callable[[StreamedEdges], StreamedEdges]) -> EdgeSource:

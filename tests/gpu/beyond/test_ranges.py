@@ -131,6 +131,33 @@ def test_the_arcs_of_one_vertex_have_to_fit(free):
         check(star())
 
 
+def test_memory_that_is_free_by_the_time_of_the_error(monkeypatch, free):
+    """The figures are those that were compared."""
+    free(0)
+    figures = iter([2**20, 9000])  # for the vertices, and for the arcs
+    monkeypatch.setattr(ranges, "free_bytes", lambda: next(figures, 2**30))
+    with pytest.raises(MemoryError, match=r"the arcs of one vertex take .* MiB of the GPU's memory, and 0\.0 MiB are free"):
+        check(star())
+
+
+@pytest.mark.parametrize(("rules", "weight"), in_turn(3, RULES, WEIGHTS), ids=str)
+def test_a_range_has_few_enough_keys(rules, weight, free, monkeypatch):
+    """Whatever memory is free."""
+    made = free(2**30)
+    monkeypatch.setattr(ranges, "_MOST_KEYS", 500)
+    check(drawn(4, 2500, 90, weight), rules)
+    assert max(most for _, most in made) <= 500
+    passes = (not rules[2]) + (1 if rules[0] else 2)
+    assert len(made) > passes * 2500 // 500
+
+
+def test_the_arcs_of_one_vertex_have_to_be_few_enough(free, monkeypatch):
+    free(2**30)
+    monkeypatch.setattr(ranges, "_MOST_KEYS", 500)
+    with pytest.raises(MemoryError, match="one vertex has 899 arcs, and the GPU sorts 500 at a time"):
+        check(star())
+
+
 def test_the_vertices_have_to_fit(monkeypatch):
     monkeypatch.setattr(ranges, "free_bytes", lambda: 2**20)
     with pytest.raises(MemoryError, match="the vertices of a graph take"):

@@ -62,7 +62,28 @@ def test_all_memory_is_known_without_cupy(monkeypatch):
 
 
 def test_cupys_own_limit_of_memory_holds(monkeypatch):
-    pool = SimpleNamespace(get_limit=lambda: 60)
-    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(get_default_memory_pool=lambda: pool))
+    monkeypatch.setitem(sys.modules, "cupy", cupy_with_limit(60))
     monkeypatch.setattr(devices, "_ask", lambda function, *_: {"cuDeviceTotalMem": 80, "cuCtxGetDevice": 0}[function])
     assert loader.total_bytes() == 60
+    assert loader.free_bytes() == 55
+
+
+def test_cupys_own_limit_holds_before_cupy_is_imported(monkeypatch, tmp_path):
+    """It is in a variable of the environment until then."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "cupy"]:
+        monkeypatch.delitem(sys.modules, name)
+    (tmp_path / "cupy.py").write_text(f"from {__name__} import cupy_with_limit\nglobals().update(vars(cupy_with_limit(60)))\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(loader, "free_without_context", lambda _: 70)
+    monkeypatch.setattr(devices, "_ask", lambda function, *_: {"cuDeviceTotalMem": 80, "cuCtxGetDevice": 0}[function])
+    assert loader.free_bytes() == 70
+    monkeypatch.setenv("CUPY_GPU_MEMORY_LIMIT", "60")
+    assert loader.free_bytes() == 55
+    monkeypatch.delitem(sys.modules, "cupy")
+
+
+def cupy_with_limit(limit):
+    """What is called of CuPy, whose pool has 5 bytes in use."""
+    pool = SimpleNamespace(get_limit=lambda: limit, free_bytes=lambda: 0, used_bytes=lambda: 5)
+    runtime = SimpleNamespace(memGetInfo=lambda: (70, 80))
+    return SimpleNamespace(get_default_memory_pool=lambda: pool, cuda=SimpleNamespace(runtime=runtime))

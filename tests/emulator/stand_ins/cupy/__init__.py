@@ -31,3 +31,7 @@ abs = globals()["absolute"]  # as in NumPy
 
 def get_default_memory_pool() -> _memory.MemoryPool:
     return _memory.default_pool
+
+
+def get_default_pinned_memory_pool() -> _memory.PinnedMemoryPool:
+    return _memory.default_pinned_pool

@@ -75,6 +75,40 @@ class PinnedMemory:
         del self.places[self.ptr]
 
 
+class PinnedMemoryPool:
+    """Counts blocks as CuPy's pool does: freed blocks stay there until all of them are given back."""
+
+    def __init__(self):
+        self._free = 0
+
+    def malloc(self, size: int) -> PinnedMemory:
+        return _PooledPinned(size, self)
+
+    def n_free_blocks(self) -> int:
+        return self._free
+
+    def free_all_blocks(self) -> None:
+        self._free = 0
+
+    def take_back(self) -> None:
+        self._free += 1
+
+
+class _PooledPinned(PinnedMemory):
+    """Pinned memory of a pool, which is notified when it is freed."""
+
+    def __init__(self, size: int, pool: PinnedMemoryPool):
+        super().__init__(size)
+        self._pool = pool
+
+    def __del__(self):
+        super().__del__()
+        self._pool.take_back()
+
+
+default_pinned_pool = PinnedMemoryPool()
+
+
 def pinned_memory_pointer(memory: PinnedMemory, offset: int):
     """The buffer protocol of `cupy.cuda.PinnedMemoryPointer`."""
     buffer = (ctypes.c_char * (memory.size - offset)).from_address(memory.ptr + offset)

@@ -7,7 +7,7 @@ from cupy._memory import MemoryPool as MemoryPool
 from cupy._memory import PinnedMemory as PinnedMemory
 from cupy._memory import UnownedMemory as UnownedMemory
 from cupy._memory import alloc as alloc
-from cupy._memory import pinned_memory_pointer
+from cupy._memory import default_pinned_pool, pinned_memory_pointer
 from cupy._memory import set_allocator as set_allocator
 from cupy._memory import using_allocator as using_allocator
 from cupy.cuda import driver as driver
@@ -22,7 +22,7 @@ PinnedMemoryPointer = pinned_memory_pointer
 
 
 def alloc_pinned_memory(size):
-    return pinned_memory_pointer(PinnedMemory(size), 0)
+    return pinned_memory_pointer(default_pinned_pool.malloc(size), 0)
 
 
 get_current_stream = current_stream
@@ -34,7 +34,7 @@ class Device:
     def __init__(self, device=None):
         self.id = CURRENT.number if device is None else int(device)
         if self.id >= len(GPUS):
-            raise runtime.CUDARuntimeError("cudaErrorInvalidDevice: invalid device ordinal")
+            raise runtime.CUDARuntimeError(101)
         self.compute_capability = GPUS[self.id].capability.replace(".", "")
         self.attributes = {"MultiProcessorCount": PROCESSORS, "MaxThreadsPerMultiProcessor": GPUS[self.id].threads}
         self._before = []

@@ -9,10 +9,19 @@ from tests.emulator.machine.architectures import CURRENT, GPUS
 
 memoryTypeHost, memoryTypeDevice = 1, 2
 memcpyDeviceToHost = 2
+_ERRORS = {
+    1: "cudaErrorInvalidValue: invalid argument",
+    2: "cudaErrorMemoryAllocation: out of memory",
+    101: "cudaErrorInvalidDevice: invalid device ordinal",
+}
 
 
 class CUDARuntimeError(RuntimeError):
-    pass
+    """An error of the runtime, by its number."""
+
+    def __init__(self, status: int):
+        super().__init__(_ERRORS[status])
+        self.status = status
 
 
 def getDeviceCount():
