@@ -131,8 +131,45 @@ def test_damaged_arcs_of_the_graph_before_are_named():
     keys = np.arange(5, dtype=np.uint64)
     sums = arc_sums(graph.out, ids, FORWARD, True, keys)[0]
     damaged = replace(graph.out, indices=np.array([1, 2, 7], np.int32))
-    assert sums_before(graph.out, graph.out, sums, ids, FORWARD, keys)[0].tolist() == sums.tolist()
-    assert sums_before(damaged, graph.out, sums, ids, FORWARD, keys)[1] == 2
+    assert sums_before(graph.out, graph.out, sums, ids, (FORWARD, True), keys)[0].tolist() == sums.tolist()
+    assert sums_before(damaged, graph.out, sums, ids, (FORWARD, True), keys)[1] == 2
+
+
+IDS = np.array([1, 2, 3])
+TWO = (np.array([0, 2, 2, 2]), np.array([1, 7], np.int32))  # offsets and weights of two arcs of the first row
+
+
+def changed(before, after, removed=(), ids=IDS):
+    rules, kind = ArcRules(range(0), False, keep_self_loops=False, keep_parallel=False), np.int32
+    lists, degrees = (edges_of([*removed], kind), edges_of([], kind)), (np.diff(after.out.offsets), np.diff(after.into.offsets))
+    return certify_changes(after, before, *lists, ids[len(before.ids) :], (rules, *degrees))
+
+
+def with_out(graph, heads, offsets=TWO[0], weights=TWO[1]):
+    return replace(graph, out=Csr(offsets, np.array(heads, np.int32), weights))
+
+
+def test_a_graph_before_with_arcs_that_are_none_is_refused():
+    """Beyond its rows, twice, or out of order: none was proved when it was made, so a state of it is damaged."""
+    one, two = (graph_of(arcs, IDS, np.int32, True) for arcs in ({(1, 2): 7}, {(1, 2): 7, (1, 3): 1}))
+    old = graph_of({(1, 2): 1}, IDS[:2], np.int32, True)
+    beyond = with_out(old, [2], old.out.offsets, old.out.weights)
+    assert not changed(beyond, graph_of({(1, 3): 1}, IDS, np.int32, True)).holds
+    assert not changed(with_out(one, [1, 1]), one, [(1, 2, 1)]).holds
+    assert not changed(with_out(two, [2, 1]), two).holds
+    assert changed(two, two).holds
+
+
+def test_a_graph_with_other_weights_than_before_is_refused():
+    """Also if their bits are the same, or if the weights that are new are 0."""
+    after = graph_of({(1, 2): 0}, IDS, np.int32, True)
+    bare = replace(after, out=replace(after.out, weights=None), into=replace(after.into, weights=None))
+    reason = "the graph has other weights than before, or is directed where its edges are not"
+    assert changed(bare, after).reason == reason
+    bits = graph_of({(1, 2): np.float32(1).view(np.int32).item()}, IDS, np.int32, True)
+    assert changed(graph_of({(1, 2): 1}, IDS, np.float32, True), bits).reason == reason
+    symmetric = graph_of({(1, 2): 1, (2, 1): 1}, IDS, np.int32, True)
+    assert changed(symmetric, replace(symmetric, into=symmetric.out)).reason == reason
 
 
 def test_only_arcs_that_differ_are_added():
@@ -140,6 +177,6 @@ def test_only_arcs_that_differ_are_added():
     keys, others = np.arange(5, dtype=np.uint64), edges | {(0, 3): 9, (1, 2): 4}
     old, new = (graph_of(arcs, ids, np.int32, directed=True).out for arcs in (edges, others))
     sums = [arc_sums(csr, ids, FORWARD, True, keys)[0] for csr in (old, new)]
-    assert sums_before(old, new, sums[1], ids, FORWARD, keys)[0].tolist() == sums[0].tolist()
+    assert sums_before(old, new, sums[1], ids, (FORWARD, True), keys)[0].tolist() == sums[0].tolist()
     wrong = sums[1] + np.uint64(1)  # what both have is not read again
-    assert sums_before(old, new, wrong, ids, FORWARD, keys)[0].tolist() == (sums[0] + np.uint64(1)).tolist()
+    assert sums_before(old, new, wrong, ids, (FORWARD, True), keys)[0].tolist() == (sums[0] + np.uint64(1)).tolist()

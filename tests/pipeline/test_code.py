@@ -40,7 +40,7 @@ def versions(root: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("path", "steps"),
     [
-        ("kernels/wcc/cpu.py", {"wcc", "index", "proof-bfs", "report"}),  # report and proofs can open the index, which needs wcc
+        ("kernels/wcc/cpu.py", {"wcc", "mst", "index", "proof-bfs", "report"}),  # the index and `mst` over GPUs need wcc
         ("kernels/bfs/cuda.py", {"bfs", "proof-bfs"}),  # imported inside a function of the package, which the certificate is in
         ("kernels/bfs/certificate/__init__.py", {"proof-bfs"}),
         ("kernels/reachability/labels/cpu.py", {"index", "proof-bfs", "report"}),

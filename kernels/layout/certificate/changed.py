@@ -60,11 +60,17 @@ def _check(
     _require_vertices(graph, vertices.ids, before, new_ids)
     old, role = held_rows(before, ranks), TURNED if rules.both else FORWARD
     require(ranks, malformed("out", old.out, old, index_dtype(before.num_vertices)))
+    alike = _kind(graph) == _kind(before) and rules.both == (graph.into is graph.out)
+    require(ranks, "" if alike else "the graph has other weights than before, or is directed where its edges are not")
     here, words = proof.stored_sums(), slice(2)
     there = proof.sums_before(old.out, BOTH if rules.both else FORWARD, here)
     gone, more = (proof.edge_sums(proof.typed(part), role) for part in (removed, put))
     same = np.array_equal((here + gone)[words], (there + more)[words])
     require(ranks, "" if same else "the stored arcs are not those before the changes, without and with the changed edges")
+
+
+def _kind(graph: Graph) -> str:
+    return "" if graph.out.weights is None else graph.out.weights.dtype.kind
 
 
 def _require_vertices(graph: Graph, ids: Array, before: Graph, new_ids: Array) -> None:

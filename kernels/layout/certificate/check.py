@@ -192,8 +192,8 @@ class Proof:
 
     def sums_before(self, old: Csr, role: int, stored: Array) -> Array:
         """The fingerprint of the arcs of a graph whose rows are the first ones of this one, whose fingerprint is `stored`."""
-        held = self._held
-        return self._total(old, role, self._backend.sums_before(old, held.out, stored, held.ids, role, self.keys))
+        held, rules = self._held, (role, not self._rules.keep_parallel)
+        return self._total(old, role, self._backend.sums_before(old, held.out, stored, held.ids, rules, self.keys))
 
     def _total(self, own: Csr, role: int, read: tuple[Array, int]) -> Array:
         """The fingerprint of all ranks, unless an arc is broken."""

@@ -58,23 +58,24 @@ def arc_sums(csr: Csr, ids: Array, role: int, distinct: bool, keys: Array) -> tu
     return _added([sums for sums, _ in parts]), next((arc for _, arc in parts if arc >= 0), -1)
 
 
-def sums_before(old: Csr, csr: Csr, of_csr: Array, ids: Array, role: int, keys: Array) -> tuple[Array, int]:
+def sums_before(old: Csr, csr: Csr, of_csr: Array, ids: Array, rules: tuple[int, bool], keys: Array) -> tuple[Array, int]:
     """The fingerprint of an earlier CSR from that of a later one: arcs that both have are compared, and not read again.
 
     Args:
         old: Rows whose numbers, and those of their neighbours, stand for the same ids. Its arcs may be damaged.
         csr, of_csr: The later CSR, with at least as many rows, which `arc_sums` accepted, and its fingerprint, uint64 [4].
-        ids, role, keys: As for `arc_sums`.
+        ids, keys: As for `arc_sums`, whose role and `distinct` are `rules`.
 
     Returns:
-        As `arc_sums`, but arcs that do not ascend are not found.
+        As `arc_sums`: an arc that both have has its place in the order of the later one, and one that differs is compared with
+        those beside it.
     """
     sides = [(frozen(each.offsets), unsigned(each.indices), words_of(each.weights)) for each in (csr, old)]
     arrays = *sides[0], *sides[1], unsigned(ids)
 
     def compare(begin: int, end: int) -> tuple[Array, Array, int]:
         here, there = np.zeros(4, np.uint64), np.zeros(4, np.uint64)
-        return here, there, _read_differing(*arrays, begin, end, role, keys, here, there)
+        return here, there, _read_differing(*arrays, begin, end, rules, keys, here, there)
 
     parts = over_rows(csr, compare)
     here, there = _added([part[0] for part in parts]), _added([part[1] for part in parts])
@@ -189,19 +190,21 @@ def _read_arcs(
 @njit(cache=True, nogil=True)
 def _read_differing(
     offsets: Array, indices: Array, words: Array | None, old_offsets: Array, old_indices: Array, old_words: Array | None,
-    ids: Array, begin: int, end: int, role: int, keys: Array, here: Array, there: Array,
+    ids: Array, begin: int, end: int, rules: tuple[int, bool], keys: Array, here: Array, there: Array,
 ) -> int:  # fmt: skip
-    """Add the arcs that only one of two CSRs has to its sums; returns an old one that leads to no vertex, or -1."""
+    """Add the arcs that only one of two CSRs has to its sums; returns an old one that is no arc in order, or -1."""
+    (role, distinct), old_rows = rules, len(old_offsets) - 1
     arcs, counts = np.empty((2, 3, _BLOCK), np.uint64), np.zeros(2, np.int64)
     for row in range(begin, end):
         at, stop, old_at, old_stop = offsets[row], offsets[row + 1], np.int64(0), np.int64(0)
-        if row < len(old_offsets) - 1:
+        if row < old_rows:
             old_at, old_stop = old_offsets[row], old_offsets[row + 1]
+        first, last = old_at, old_stop - 1
         while at < stop or old_at < old_stop:
             if (
                 at < stop
                 and old_at < old_stop
-                and indices[at] == old_indices[old_at]
+                and indices[at] == old_indices[old_at] < old_rows
                 and _word_at(words, at) == _word_at(old_words, old_at)
             ):
                 at, old_at = at + 1, old_at + 1
@@ -210,9 +213,13 @@ def _read_differing(
             if at < stop:
                 head = ids[indices[at]]
             if old_at < old_stop:
-                if old_indices[old_at] >= len(ids):
+                if old_indices[old_at] >= old_rows or (old_at < last and old_indices[old_at + 1] >= old_rows):
                     return int(old_at)
                 old_head = ids[old_indices[old_at]]
+                if old_at > first and not _ascends(ids[old_indices[old_at - 1]], old_head, distinct):
+                    return int(old_at)
+                if old_at < last and not _ascends(old_head, ids[old_indices[old_at + 1]], distinct):
+                    return int(old_at)
             takes_old = old_head < head or at == stop
             side, word = (1, _word_at(old_words, old_at)) if takes_old else (0, _word_at(words, at))
             at, old_at = (at, old_at + 1) if takes_old else (at + 1, old_at)
@@ -227,6 +234,11 @@ def _read_differing(
     _add_fingerprints(arcs[0, 0], arcs[0, 1], arcs[0, 2], 0, counts[0], role, True, keys, here)
     _add_fingerprints(arcs[1, 0], arcs[1, 1], arcs[1, 2], 0, counts[1], role, True, keys, there)
     return -1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _ascends(head: int, following: int, distinct: bool) -> bool:
+    return head < following or (head == following and not distinct)
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -40,9 +40,9 @@ def arc_sums(csr: Csr, ids: Array, role: int, distinct: bool, keys: Array) -> tu
     return cpu.arc_sums(on_host(csr), on_host(ids), role, distinct, keys) if words[4] else (words[:4], -1)
 
 
-def sums_before(old: Csr, csr: Csr, of_csr: Array, ids: Array, role: int, keys: Array) -> tuple[Array, int]:
+def sums_before(old: Csr, csr: Csr, of_csr: Array, ids: Array, rules: tuple[int, bool], keys: Array) -> tuple[Array, int]:
     """As `cpu.sums_before`, but all arcs are read: that takes milliseconds."""
-    return arc_sums(old, ids, role, False, keys)
+    return arc_sums(old, ids[: len(old.offsets) - 1], *rules, keys)
 
 
 def edge_sums(src: Array, dst: Array, weights: Array | None, rules: tuple[int, bool], keys: Array) -> Array:

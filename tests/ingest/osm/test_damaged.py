@@ -4,6 +4,7 @@ import random
 import struct
 import zlib
 
+import numpy as np
 import pytest
 
 from pipeline.config.graph import GraphConfig, Limits
@@ -13,6 +14,7 @@ from pipeline.ingest import ingest
 from pipeline.ingest.formats.osm.blobs import LONGEST, blobs
 from pipeline.ingest.formats.osm.extract import extract
 from pipeline.ingest.formats.osm.pbf import PbfReader
+from pipeline.ingest.formats.osm.strings import distinct_names
 from pipeline.ingest.formats.osm.xml import XmlReader
 from pipeline.ingest.roads.profile import Profile
 from pipeline.ingest.roads.relations import Restriction, TurnRelations
@@ -167,6 +169,18 @@ def test_names_are_those_of_streets_in_any_block(tmp_path):
     assert len(read_as.names) == 4  # each once for each block, and none of the others
     with pytest.raises(BadInput, match=r"the name b'\\xff' of a way is not UTF-8"):
         read_bytes(HEADER + ways(*first) + ways((6, 2, 8), (7, 2, 5)), tmp_path)
+
+
+def test_groups_of_ways_number_names_for_themselves():
+    """They share an array as long as the block's strings, so that many small groups are not each as slow as the block."""
+    strings, data = np.array([[0, 1], [1, 3], [3, 6]], np.int32), np.frombuffer(b"abbccc", np.uint8)
+    numbers = np.full(3, -1, np.int32)
+    for names, texts, own in (([2, -1, 0, 2], [b"ccc", b"a"], [0, -1, 1, 0]), ([1, 0], [b"bb", b"a"], [0, 1])):
+        of_ways, ends, content = np.array(names, np.int32), np.zeros(len(names) + 1, np.int64), np.empty(6, np.uint8)
+        count = distinct_names(data, strings, of_ways, numbers, ends, content)
+        assert [content[ends[name] : ends[name + 1]].tobytes() for name in range(count)] == texts
+        assert of_ways.tolist() == own
+        assert numbers.tolist() == [-1, -1, -1]
 
 
 def test_the_limit_of_edges_holds(tmp_path):

@@ -184,9 +184,8 @@ def _read_ways(block: PbfBlock, ways: Array, size: int, strings: PbfStrings) -> 
 
 def _texts_of(block: PbfBlock, strings: PbfStrings, names: Array) -> pa.Array:
     """The different names of ways, large_binary; `names` gets their numbers in the place of those of strings."""
-    numbers, ends = np.full(len(strings.ranges), -1, np.int32), np.zeros(len(strings.ranges) + 1, np.int64)
-    texts = np.empty(block.length, np.uint8)
-    count = distinct_names(block.data, strings.ranges, names, numbers, ends, texts)
+    ends, texts = np.zeros(len(names) + 1, np.int64), np.empty(block.length, np.uint8)
+    count = distinct_names(block.data, strings.ranges, names, strings.numbers, ends, texts)
     buffers = [None, pa.py_buffer(ends[: count + 1].copy()), pa.py_buffer(texts[: ends[count]].copy())]
     return pa.Array.from_buffers(pa.large_binary(), count, buffers)
 

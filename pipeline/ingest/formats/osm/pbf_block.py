@@ -64,7 +64,7 @@ class PbfBlock:
         ranges = self.elements(self._strings[0], 1).copy()
         kinds = np.empty(len(ranges), np.int8)
         kinds_of(self.data, ranges, keys.texts, keys.ends, keys.kinds, kinds)
-        return PbfStrings(self.view, ranges, kinds)
+        return PbfStrings(self.view, ranges, kinds, np.full(len(ranges), -1, np.int32))
 
     def dense(self, part: tuple[int, int]) -> Array:
         """Where ids, latitudes, longitudes and tags of dense nodes begin and end, int64 [4, 2]."""
@@ -91,11 +91,15 @@ class PbfBlock:
 
 
 class PbfStrings(NamedTuple):
-    """The strings of a block: its bytes, where each begins and ends, int32 [S, 2], and what each is for as a key, int8 [S]."""
+    """The strings of a block: its bytes, where each begins and ends, int32 [S, 2], and what each is for as a key, int8 [S].
+
+    `numbers`, int32 [S], is -1 between calls of functions that number some of them.
+    """
 
     view: memoryview
     ranges: Array
     kinds: Array
+    numbers: Array
 
     def text(self, number: int) -> bytes:
         """A string by its number."""

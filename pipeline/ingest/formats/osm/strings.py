@@ -1,5 +1,7 @@
 """The strings of a block of PBF data: loops over its bytes."""
 
+import numpy as np
+
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
 
@@ -36,11 +38,11 @@ def distinct_names(data: Array, strings: Array, names: Array, numbers: Array, en
         data (uint8 [N]): The block.
         strings (int32 [S, 2]): Where each string begins and ends.
         names (int32 [n]): The string of each way's name, or -1; gets the number of the name.
-        numbers (int32 [S]): -1; gets the number of each string that is a name.
-        ends (int64 [S + 1]): 0; gets where each name ends, behind the first place.
+        numbers (int32 [S]): -1, also afterwards: blocks may have many groups of few ways, which share it.
+        ends (int64 [n + 1]): 0; gets where each name ends, behind the first place.
         texts (uint8 [N]): Gets the names, one behind the other.
     """
-    count, end = 0, 0
+    count, end, firsts = 0, 0, np.empty(len(names), np.int32)
     for way in range(len(names)):
         string = names[way]
         if string < 0:
@@ -50,7 +52,10 @@ def distinct_names(data: Array, strings: Array, names: Array, numbers: Array, en
                 texts[end] = data[at]
                 end += 1
             numbers[string] = count
+            firsts[count] = string
             count += 1
             ends[count] = end
         names[way] = numbers[string]
+    for number in range(count):
+        numbers[firsts[number]] = -1
     return count
