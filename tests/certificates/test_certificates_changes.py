@@ -62,12 +62,13 @@ class Night:
                     continue
                 self.removed += [(*edge, weights[0])] * had
                 self.put += [(*edge, weights[1])] * has
+        self.stays = stays
         self.before = both(stays | {edge[:2]: edge[2] for edge in self.removed}, self.directed)
         self.after = both(stays | {edge[:2]: edge[2] for edge in self.put}, self.directed)
 
-    def certificate(self, before=None, after=None, removed=None, put=None, new_ids=None, graph=None, moved=tuple):
+    def certificate(self, before=None, after=None, removed=None, put=None, new_ids=None, graph=None, old=None, moved=tuple):
         graph = graph or graph_of(self.after if after is None else after, self.ids, self.kind, self.directed)
-        old = graph_of(self.before if before is None else before, self.ids[: self.old], self.old_kind, self.directed)
+        old = old or graph_of(self.before if before is None else before, self.ids[: self.old], self.old_kind, self.directed)
         lists = [
             edges_of(own if other is None else other, self.kind) for own, other in ((self.removed, removed), (self.put, put))
         ]
@@ -95,6 +96,43 @@ class Night:
                 yield f"{name}: another weight", {name: [(*edges[0][:2], edges[0][2] + 1), *edges[1:]]}
         if self.old < len(self.ids):
             yield "vertices", {"new_ids": self.ids[self.old :][1:]}
+        yield from self.damaged()
+
+    def damaged(self):
+        """Arrays of the graph before that are not those of a graph; the edges agree with them."""
+        rows = graph_of(self.before, self.ids[: self.old], self.old_kind, self.directed).out
+        place_of = {own: place for place, own in enumerate(self.ids.tolist())}
+        for edge in self.put:
+            tail, head = edge[:2] if self.directed else edge[1::-1]
+            if max(place_of[tail], place_of[head]) >= self.old:
+                wide = csr_of(self.before | {(tail, head): edge[2]}, self.ids, self.old_kind)
+                if place_of[tail] < self.old:
+                    wide = replace(wide, offsets=wide.offsets[: self.old + 1])
+                yield "before: beyond", self._with_out(wide) | {"put": [other for other in self.put if other != edge]}
+                break
+        if self.stays:
+            edge, weight = next(iter(self.stays.items()))
+            twice = rows
+            for tail, head in both({edge: 0}, self.directed):
+                row = place_of[tail]
+                heads = twice.indices[twice.offsets[row] : twice.offsets[row + 1]].tolist()
+                after = twice.offsets[row] + heads.index(place_of[head]) + 1
+                offsets = twice.offsets + (np.arange(len(twice.offsets)) > row)
+                indices = np.insert(twice.indices, after, place_of[head])
+                twice = Csr(offsets, indices, np.insert(twice.weights, after, weight + 1))
+            yield "before: twice", self._with_out(twice) | {"removed": [*self.removed, (*edge, weight + 1)]}
+        if len(several := np.flatnonzero(np.diff(rows.offsets) > 1)):
+            order, last = np.arange(len(rows.indices)), rows.offsets[self.rng.choice(several) + 1] - 1
+            order[[last - 1, last]] = last, last - 1
+            yield "before: swapped", self._with_out(Csr(rows.offsets, rows.indices[order], rows.weights[order]))
+        other = f"{'i' if self.old_kind is np.float64 else 'f'}{rows.weights.itemsize}"
+        for weights in (rows.weights.view(other), None):
+            yield "before: weight type", self._with_out(replace(rows, weights=weights))
+
+    def _with_out(self, out):
+        old = graph_of(self.before, self.ids[: self.old], self.old_kind, self.directed)
+        into = replace(old.into, weights=None) if out.weights is None else old.into
+        return {"old": replace(old, out=out, into=into if self.directed else out)}
 
     def _without(self, arcs, arc):
         gone = both({arc: 0}, self.directed)
@@ -111,9 +149,10 @@ def test_every_wrong_change_is_refused(count):
         assert found.rules == RULES
         for name, arguments in night.mutants():
             if name != "before: one direction":  # a graph before was proved when it was made: only its edges count
-                assert not night.certificate(**arguments).holds, (name, vars(night), arguments)
+                found = night.certificate(**arguments)
+                assert not found.holds and found.reason, (name, vars(night), arguments)
             tried[name] += 1
-    assert len(tried) == 13
+    assert len(tried) == 17
 
 
 def test_rows_stay_those_of_the_graph_before():
@@ -140,7 +179,8 @@ TWO = (np.array([0, 2, 2, 2]), np.array([1, 7], np.int32))  # offsets and weight
 
 
 def changed(before, after, removed=(), ids=IDS):
-    rules, kind = ArcRules(range(0), False, keep_self_loops=False, keep_parallel=False), np.int32
+    kind = after.out.weights.dtype
+    rules = ArcRules(range(0), False, keep_self_loops=False, keep_parallel=False)
     lists, degrees = (edges_of([*removed], kind), edges_of([], kind)), (np.diff(after.out.offsets), np.diff(after.into.offsets))
     return certify_changes(after, before, *lists, ids[len(before.ids) :], (rules, *degrees))
 
@@ -158,6 +198,9 @@ def test_a_graph_before_with_arcs_that_are_none_is_refused():
     assert not changed(with_out(one, [1, 1]), one, [(1, 2, 1)]).holds
     assert not changed(with_out(two, [2, 1]), two).holds
     assert changed(two, two).holds
+    more = csr_of({(1, 2): 1, (3, 1): 5}, IDS, np.int32)
+    found = changed(replace(old, out=more), graph_of({(1, 2): 1, (3, 1): 5}, IDS, np.int32, True))
+    assert found.reason == "the previous graph has 3 rows for 2 vertices"
 
 
 def test_a_graph_with_other_weights_than_before_is_refused():
@@ -168,6 +211,9 @@ def test_a_graph_with_other_weights_than_before_is_refused():
     assert changed(bare, after).reason == reason
     bits = graph_of({(1, 2): np.float32(1).view(np.int32).item()}, IDS, np.int32, True)
     assert changed(graph_of({(1, 2): 1}, IDS, np.float32, True), bits).reason == reason
+    double = np.array([1], np.float32).view(np.int32).astype(np.int64).view(np.float64).item()
+    single, wide = (graph_of({(1, 2): weight}, IDS, kind, True) for weight, kind in ((1, np.float32), (double, np.float64)))
+    assert changed(single, wide).reason == reason
     symmetric = graph_of({(1, 2): 1, (2, 1): 1}, IDS, np.int32, True)
     assert changed(symmetric, replace(symmetric, into=symmetric.out)).reason == reason
 

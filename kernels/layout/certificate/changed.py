@@ -60,6 +60,8 @@ def _check(
     _require_vertices(graph, vertices.ids, before, new_ids)
     old, role = held_rows(before, ranks), TURNED if rules.both else FORWARD
     require(ranks, malformed("out", old.out, old, index_dtype(before.num_vertices)))
+    rows = len(old.out.offsets) - 1
+    require(ranks, "" if rows == old.num_own else f"the previous graph has {rows} rows for {old.num_own} vertices")
     alike = _kind(graph) == _kind(before) and rules.both == (graph.into is graph.out)
     require(ranks, "" if alike else "the graph has other weights than before, or is directed where its edges are not")
     here, words = proof.stored_sums(), slice(2)
@@ -70,7 +72,9 @@ def _check(
 
 
 def _kind(graph: Graph) -> str:
-    return "" if graph.out.weights is None else graph.out.weights.dtype.kind
+    """What the words of weights mean: integers of either width are numbers alike, floats are not."""
+    weights = graph.out.weights
+    return "" if weights is None else "i" if weights.dtype.kind == "i" else str(weights.dtype)
 
 
 def _require_vertices(graph: Graph, ids: Array, before: Graph, new_ids: Array) -> None:
