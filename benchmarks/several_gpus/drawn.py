@@ -29,18 +29,14 @@ _BY_DEGREE = 2**62  # a window of all rows
 
 
 @dataclass(frozen=True)
-class Share:
-    """A rank's share of a drawing's edges as `kernels.layout.rules.EdgeSource`, in as many blocks as any other rank's."""
+class _PartOfDrawing:
+    """What parts of a drawing's edges have in common as `kernels.layout.rules.EdgeSource`."""
 
     edges: DrawnEdges
-    rank: int
-    size: int
-    spill: None = None
 
     @property
-    def count(self) -> int:
+    def spill(self) -> None:
         """See `EdgeSource`."""
-        return sum(end - begin for begin, end in self._bounds())
 
     @property
     def weight(self) -> np.dtype[Any] | None:
@@ -51,13 +47,26 @@ class Share:
         """See `EdgeSource`."""
         return self.edges.span()
 
-    def blocks(self) -> Iterator[Edges]:
-        """See `EdgeSource`."""
-        return (self.edges.between(begin, end) for begin, end in self._bounds())
-
     def none(self) -> Edges:
         """See `EdgeSource`."""
         return self.edges.none()
+
+
+@dataclass(frozen=True)
+class Share(_PartOfDrawing):
+    """A rank's share of a drawing's edges as `kernels.layout.rules.EdgeSource`, in as many blocks as any other rank's."""
+
+    rank: int
+    size: int
+
+    @property
+    def count(self) -> int:
+        """See `EdgeSource`."""
+        return sum(end - begin for begin, end in self._bounds())
+
+    def blocks(self) -> Iterator[Edges]:
+        """See `EdgeSource`."""
+        return (self.edges.between(begin, end) for begin, end in self._bounds())
 
     def _bounds(self) -> list[tuple[int, int]]:
         length, all_edges = self.edges.block, self.edges.count
@@ -66,26 +75,15 @@ class Share:
 
 
 @dataclass(frozen=True)
-class OwnArcs:
+class OwnArcs(_PartOfDrawing):
     """The arcs, in both directions, of a drawing's edges whose tails are a rank's, as an `EdgeSource`; a self-loop comes once."""
 
-    edges: DrawnEdges
     own: range  # ids
-    spill: None = None
 
     @cached_property
     def count(self) -> int:
         """See `EdgeSource`."""
         return sum(block.count for block in self.blocks())
-
-    @property
-    def weight(self) -> np.dtype[Any] | None:
-        """See `EdgeSource`."""
-        return self.edges.weight
-
-    def span(self) -> range:
-        """See `EdgeSource`."""
-        return self.edges.span()
 
     def blocks(self) -> Iterator[Edges]:
         """See `EdgeSource`."""
@@ -95,10 +93,6 @@ class OwnArcs:
             del block
             yield out
             yield Edges(into.dst, into.src, into.weights)
-
-    def none(self) -> Edges:
-        """See `EdgeSource`."""
-        return self.edges.none()
 
     def _is_own(self, ids: Array) -> Array:
         own: Array = (ids >= self.own.start) & (ids < self.own.stop)

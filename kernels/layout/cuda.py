@@ -24,7 +24,7 @@ from kernels.layout.rules import ArcRules, Edges, EdgeSource
 _ROWS = "layout/rows.cu"
 _UNPACKED_TILE = UNPACK_KEYS * LAYOUT_THREADS  # keys of a block
 _SMALL = 1 << 24  # arcs, whose keys take 268 MB: one range
-_MOST_KEYS = 1 << 31  # of a range, on average: CuPy's functions are tried with no more
+MOST_KEYS = 1 << 31  # of a range, here on average: CuPy's functions are tried with no more
 _RANGE_BYTES = 1.5  # memory that the arcs of a range may take, relative to the rows
 _SPACE = 3  # free memory, relative to the rows, in which blocks of the pool that are partly in use leave enough for them again
 _MOST_DROPPED = 16  # the arrays are copied to their length if more than one arc in 16 was dropped
@@ -67,7 +67,7 @@ def _enough_ranges(edges: NumberedEdges, row: np.dtype[Any]) -> int:
     sorted_by_weight = KEY.itemsize if weight and edges.rules.keep_parallel else 0
     of_row, of_key = row.itemsize + weight, 2 * (KEY.itemsize + weight + sorted_by_weight)
     spare = max((free_bytes() - of_row * edges.most_arcs) / 2, 1)
-    ranges = max(of_key / (_RANGE_BYTES * of_row), of_key * edges.most_arcs / spare, edges.most_arcs / _MOST_KEYS)
+    ranges = max(of_key / (_RANGE_BYTES * of_row), of_key * edges.most_arcs / spare, edges.most_arcs / MOST_KEYS)
     return 1 + int(min(ranges, 1 << TAIL_BIN_BITS))
 
 

@@ -19,7 +19,7 @@ from kernels.gpu.loader import free_bytes, to_host
 from kernels.gpu.radix_sort import KEY
 from kernels.gpu.transfer import on_host
 from kernels.graph import OFFSET, Array, Csr, index_dtype
-from kernels.layout.cuda import add_arcs, by_degree_in_windows
+from kernels.layout.cuda import MOST_KEYS, add_arcs, by_degree_in_windows
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.numbering import Searched
 from kernels.layout.on_gpu.numbering import NumberedEdges, number
@@ -27,7 +27,6 @@ from kernels.layout.on_gpu.streaming import StreamedEdges
 from kernels.layout.rules import ArcRules, Edges, EdgeSource
 from kernels.layout.sorting import equal
 
-_MOST_KEYS = 1 << 31  # of a range: CuPy's functions are tried with no more
 _OF_VERTEX = 72  # bytes of the GPU for each vertex, at most, beside ids and positions
 _ORDERED = 32  # bytes for each arc while parallel arcs are ordered by their weights
 _LISTED = 96  # bytes for each of parallel arcs, at most, while all but the lightest are listed
@@ -122,7 +121,7 @@ def _rows(numbered: NumberedEdges, counts: Array, stay: Array, arcs: int) -> tup
 
 
 def _ranges(counts: Array, needed: Array) -> Iterator[tuple[range, int]]:
-    """Ranges of tails with their numbers of arcs, at most `_MOST_KEYS`, each of which fits into the memory that is free now.
+    """Ranges of tails with their numbers of arcs, at most `MOST_KEYS`, each of which fits into the memory that is free now.
 
     Args:
         counts, needed (int64 [V]): Arcs of each tail, and bytes of the GPU that they take.
@@ -134,11 +133,11 @@ def _ranges(counts: Array, needed: Array) -> Iterator[tuple[range, int]]:
     pool.free_all_blocks()  # of a large block in part of which an array stays, the rest is lost for a larger one
     most, begin, before, done = _spare(), 0, 0, 0
     while begin < len(counts):
-        limits = (sums, before + most), (ends, done + _MOST_KEYS)
+        limits = (sums, before + most), (ends, done + MOST_KEYS)
         end = min(int(cupy.searchsorted(column, cupy.array([limit]), side="right")[0]) for column, limit in limits)
         if end == begin:
-            if (arcs := int(ends[begin]) - done) > _MOST_KEYS:
-                raise MemoryError(f"one vertex has {arcs:,} arcs, and the GPU sorts {_MOST_KEYS:,} at a time")
+            if (arcs := int(ends[begin]) - done) > MOST_KEYS:
+                raise MemoryError(f"one vertex has {arcs:,} arcs, and the GPU sorts {MOST_KEYS:,} at a time")
             raise _too_little("the arcs of one vertex take", int(sums[begin]) - before, most)
         arcs = int(ends[end - 1]) - done
         yield range(begin, end), arcs

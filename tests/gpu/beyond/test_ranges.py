@@ -144,7 +144,7 @@ def test_memory_that_is_free_by_the_time_of_the_error(monkeypatch, free):
 def test_a_range_has_few_enough_keys(rules, weight, free, monkeypatch):
     """Whatever memory is free."""
     made = free(2**30)
-    monkeypatch.setattr(ranges, "_MOST_KEYS", 500)
+    monkeypatch.setattr(ranges, "MOST_KEYS", 500)
     check(drawn(4, 2500, 90, weight), rules)
     assert max(most for _, most in made) <= 500
     passes = (not rules[2]) + (1 if rules[0] else 2)
@@ -153,7 +153,7 @@ def test_a_range_has_few_enough_keys(rules, weight, free, monkeypatch):
 
 def test_the_arcs_of_one_vertex_have_to_be_few_enough(free, monkeypatch):
     free(2**30)
-    monkeypatch.setattr(ranges, "_MOST_KEYS", 500)
+    monkeypatch.setattr(ranges, "MOST_KEYS", 500)
     with pytest.raises(MemoryError, match="one vertex has 899 arcs, and the GPU sorts 500 at a time"):
         check(star())
 
