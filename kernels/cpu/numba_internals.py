@@ -4,20 +4,17 @@
 """
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
-from importlib.abc import MetaPathFinder
 from pathlib import Path
-from threading import Lock, get_ident
 from typing import Any
+
+from kernels.finders import hidden
 
 SETTINGS = ".numba_config.yaml"  # the name is documented
 
 # The option of `njit` that says whether a function counts references to its arrays. Numba compiles functions of its own without.
 # A Numba without the option refuses it when the first function is compiled, with a KeyError.
 COUNTS_REFERENCES = "_nrt"
-_FINDERS = Lock()  # of the list of import finders
 
 
 def set_first_locator(locator: str) -> None:
@@ -31,31 +28,6 @@ def set_first_locator(locator: str) -> None:
 
     if not config.CACHE_LOCATOR_CLASSES:
         config.CACHE_LOCATOR_CLASSES = ",".join([locator, *(own.__name__ for own in CacheImpl._locator_classes)])
-
-
-class _Hidden(MetaPathFinder):
-    """An import finder that hides packages from one thread."""
-
-    def __init__(self, packages: tuple[str, ...]) -> None:
-        self._packages, self._thread = packages, get_ident()
-
-    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
-        """Refuse the packages."""
-        if fullname in self._packages and get_ident() == self._thread:
-            raise ModuleNotFoundError(f"graphmill does not need {fullname} here", name=fullname)
-
-
-@contextmanager
-def hidden(*packages: str) -> Iterator[None]:
-    """In the block, this thread cannot import these packages, unless they are imported already; other threads can."""
-    finder = _Hidden(packages)
-    with _FINDERS:  # a new list: threads that go through the old one, which has no lock, must find each of its finders
-        sys.meta_path = [finder, *sys.meta_path]
-    try:
-        yield
-    finally:
-        with _FINDERS:
-            sys.meta_path = [other for other in sys.meta_path if other is not finder]
 
 
 def import_numba() -> Any:
