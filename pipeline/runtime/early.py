@@ -66,10 +66,10 @@ def hide_pandas() -> None:
 def load_kernels(backend: Backend) -> None:
     """Import the compiler of kernels: CuPy, or Numba with all that it needs to call functions that it has kept."""
     if backend == "gpu":
-        from kernels.gpu.ahead.begin import begin as begin_to_compile  # with `multiprocessing`
+        import_cupyx()  # first: what decodes the source waits for it
+        prepare_compiler()
+        from kernels.gpu.ahead.begin import begin as begin_to_compile
 
         begin_to_compile()
-        import_cupyx()
-        prepare_compiler()
     else:
         load_runtime()
