@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Protocol
 
-from kernels.finders import deferred
+from kernels.cpu.numba_internals import deferred
 from kernels.gpu.ahead.turn import is_compiling
 
 KEEPS_SMALL_FLOATS = "--ftz=false"  # an option of a source; without it a GPU takes any float32 below 2^-126 for 0

@@ -4,8 +4,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from kernels.cpu.numba_internals import load_runtime
-from kernels.finders import hidden
+from kernels.cpu.numba_internals import hidden, load_runtime
 from kernels.gpu.cupy_internals import import_cupyx, prepare_compiler
 from kernels.gpu.devices import create_context, device_count, obstacle
 from pipeline.config.run import RunConfig

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from kernels.finders import deferred, hidden
+from kernels.cpu.numba_internals import deferred, hidden
 
 
 def test_a_package_is_hidden_from_this_thread_only(tmp_path, monkeypatch):
