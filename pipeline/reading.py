@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from kernels.registry import BY_NAME
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.run import RunConfig
+from pipeline.fitting import require_fit
 from pipeline.ingest import ingest
 from pipeline.ingest.vertex_names import numbers_of
 from pipeline.progress.shown import Steps
@@ -67,8 +68,6 @@ class FromSource:
         """See `Read`; logs how the source was read."""
 
         def begin() -> None:
-            from pipeline.inspection.estimate import require_fit
-
             require_fit(config, runtime.backend)
             prepare()
 

@@ -4,12 +4,15 @@
 """
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
 from pathlib import Path
 from threading import Lock, get_ident
+from types import ModuleType
 from typing import Any
 
 SETTINGS = ".numba_config.yaml"  # the name is documented
@@ -45,10 +48,32 @@ class _Hidden(MetaPathFinder):
             raise ModuleNotFoundError(f"graphmill does not need {fullname} here", name=fullname)
 
 
-@contextmanager
-def hidden(*packages: str) -> Iterator[None]:
+class _Deferred(MetaPathFinder):
+    """An import finder whose modules run when an attribute of theirs is first used."""
+
+    def __init__(self, modules: tuple[str, ...]) -> None:
+        self._modules = modules
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """The module as `importlib` finds it, with a lazy loader."""
+        spec = PathFinder.find_spec(fullname, path, target) if fullname in self._modules else None
+        if spec and spec.loader:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
+
+
+def hidden(*packages: str) -> AbstractContextManager[None]:
     """In the block, this thread cannot import these packages, unless they are imported already; other threads can."""
-    finder = _Hidden(packages)
+    return _asked_first(_Hidden(packages))
+
+
+def deferred(*modules: str) -> AbstractContextManager[None]:
+    """In the block, importing these modules runs nothing of them; they run when something of them is first used."""
+    return _asked_first(_Deferred(modules))
+
+
+@contextmanager
+def _asked_first(finder: MetaPathFinder) -> Iterator[None]:
     with _FINDERS:  # a new list: threads that go through the old one, which has no lock, must find each of its finders
         sys.meta_path = [finder, *sys.meta_path]
     try:

@@ -8,13 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from typing import Any, Protocol
 
+from kernels.cpu.numba_internals import deferred
 from kernels.gpu.ahead.turn import is_compiling
 
 KEEPS_SMALL_FLOATS = "--ftz=false"  # an option of a source; without it a GPU takes any float32 below 2^-126 for 0
 _FLUSHING = "-ftz=true"  # the option that CuPy appends to those of a source
 _LOOK_AGAIN = 0.01  # seconds between two looks at what is missing
+_WITH_SCIPY = ("cupyx.linalg", "cupyx.scipy")  # parts of `cupyx` that import SciPy
 
 
 class Versions(dict[tuple[Any, ...], str]):
@@ -127,6 +130,16 @@ def _keeping_small_floats(compile_source: Callable[..., Any]) -> Callable[..., A
         return compile_source(source, kept, *arguments, **keywords)
 
     return compiled
+
+
+def import_cupyx() -> None:
+    """Import `cupyx`, which `flatnonzero` and `searchsorted` import when they are first called, without SciPy until that is used.
+
+    SciPy takes ten times as long to import as the rest. If these parts have other names, it is imported, too.
+    """
+    import_module("cupy")  # alone: another thread may be importing it, and would see a part of either
+    with deferred(*_WITH_SCIPY):
+        import_module("cupyx")
 
 
 Compilation = tuple[str, tuple[str, ...]]  # a source, and its options without the folders of headers

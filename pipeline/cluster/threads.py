@@ -1,5 +1,6 @@
 """Tasks on the threads of this process."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -10,7 +11,7 @@ from kernels.gpu.devices import device_count
 from kernels.spans import recording, span
 from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.cluster.protocol import Result, Task, TaskContext, name_of
-from pipeline.runtime.backend import Backend
+from pipeline.runtime.backend import Backend, free_pools
 from pipeline.runtime.early import load_kernels
 from pipeline.runtime.threads import map_in_order
 from pipeline.signals import beside
@@ -34,8 +35,10 @@ class LocalThreads:
         beside(partial(load_kernels, backend))
 
     def release(self) -> None:
-        """See `RunCluster.release`: only memory is freed."""
+        """See `RunCluster.release`: memory is freed and, beside what follows, given back, as the end would have to."""
         self.open_graphs.forget()
+        if "cupy" in sys.modules:
+            beside(free_pools)
 
     def sharing(self, backend: Backend) -> int:
         """See `Cluster.sharing`: a task uses all cores."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from kernels.cpu.parallel import cores
 from kernels.registry import BY_NAME
 from pipeline.config.run import RunConfig
-from pipeline.errors import BadInput, Damaged
-from pipeline.ingest.feed import find
+from pipeline.errors import Damaged
+from pipeline.fitting import shape_of
 from pipeline.inspection import rates
 from pipeline.inspection.gpu_memory import gpu_memory, memory_beside_arcs
 from pipeline.inspection.memory import Memory, memory_beyond_gpu, memory_of
@@ -21,16 +21,13 @@ from pipeline.inspection.speed import slowness
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.runtime.backend import Backend, choose, limited_gpu
 from pipeline.runtime.beyond_gpu import lays_out
-from pipeline.runtime.memory import STORED, Shape, free_disk, free_memory, limited_to, private_memory, require_space
+from pipeline.runtime.memory import free_disk, free_memory, limited_to, private_memory
 from pipeline.steps.parallel import merges
-from pipeline.steps.products.whole_graphs import on_whole_graphs, require_on_each
 from pipeline.store import manifest
 from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.tables.definitions import CUSTOM
 
-_SMALL = 30  # bytes that a stored byte of a source certainly takes at most, but for the most compressed ones
 _PARTS = {HIERARCHY: ["hierarchy*"], NAMED: [f"{NAMED}-*"]}  # the folders of steps that are estimated together
-_UNCERTAIN = 0.5  # of estimated sizes this share counts as certain
 
 
 @dataclass(frozen=True)
@@ -119,36 +116,6 @@ def _estimate(config: RunConfig) -> Estimate:
         sizes, shape.arcs, backend, cores(), of_cpu, start, before or seconds, bool(before), memory, needs,
         "" if backend == "cpu" else "host" if beyond else "device", [] if before else own,
     )  # fmt: skip
-
-
-def require_fit(config: RunConfig, backend: Backend) -> None:
-    """Refuse a run whose graph certainly does not fit, before its source is read. Raises TooLarge.
-
-    A remote source is left to the layout, and so is a graph that ranks hold together, unless each has to open all of it.
-    """
-    with suppress(BadInput):  # which reading the source reports
-        source = find(config.graph.source)
-        if not source.is_local or (config.cluster.shards and not on_whole_graphs(config)):
-            return
-        if config.cluster.shards:
-            sizes = sizes_of(config.graph, config.reject.limit)
-            if not merges(config.graph.parallel, bool(sizes.weight)):  # which may leave any part of the arcs
-                arrays = int(shape_of(config, sizes).arrays * _certain_share(sizes) * STORED)
-                require_on_each(config, arrays, backend, "at least ")
-        elif _SMALL * (source.size or 0) > min(free_memory(), free_memory(backend), free_disk(config.output)):
-            sizes = sizes_of(config.graph, config.reject.limit)
-            shape, share = shape_of(config, sizes), _certain_share(sizes)
-            require_space(shape, lays_out(backend, shape.on_gpu, share), config.output, share=share)
-
-
-def _certain_share(sizes: GraphSizes) -> float:
-    """How much of figures from these sizes is certain."""
-    return 1 if sizes.exact else _UNCERTAIN
-
-
-def shape_of(config: RunConfig, sizes: GraphSizes) -> Shape:
-    """The stored arrays of a graph of these sizes."""
-    return Shape(sizes.edges, sizes.vertices, sizes.weight, not sizes.directed or config.layout.symmetrise)
 
 
 def expected_seconds(config: RunConfig, backend: Backend, step: str) -> float | None:

@@ -51,20 +51,21 @@ class GraphSizes:
         return self.origin != _ESTIMATED
 
 
-def sizes_of(graph: GraphConfig, reject: float = 0) -> GraphSizes:
+def sizes_of(graph: GraphConfig, reject: float = 0, look: bool = True) -> GraphSizes:
     """The sizes of a graph; if a text file does not state its edges, the first block is read.
 
     Args:
         reject: How many bad rows, or which share, the run leaves out.
+        look: Whether rows of a Parquet file are read to estimate its vertices; otherwise they are as many as its footer allows.
 
     Raises:
         BadInput: The source does not exist, or does not begin like a graph, or its size is unknown because it is remote.
     """
     source = find(graph.source)
-    return in_the_right_way(graph, source.url, partial(_sizes, source, reject))
+    return in_the_right_way(graph, source.url, partial(_sizes, source, reject, look))
 
 
-def _sizes(source: Source | Feed, reject: float, graph: GraphConfig, weight: pa.DataType) -> GraphSizes:
+def _sizes(source: Source | Feed, reject: float, look: bool, graph: GraphConfig, weight: pa.DataType) -> GraphSizes:
     """Of a source of several files the first is looked at, and of Parquet the footers of all."""
     file = source if isinstance(source, Source) else source.parts[0].source
     with stored(file) as content:
@@ -77,7 +78,9 @@ def _sizes(source: Source | Feed, reject: float, graph: GraphConfig, weight: pa.
                     return _of_binary(graph, opened.edges, source.size or 0)
             read = entry.read(on_disk, file.url, graph) if on_disk else EdgeList(iter(()), pa.int64())
             sized = replace(_of_binary(graph, read, source.size or 0), roads=name in OF_ROADS)
-            return _looked_at(sized, on_disk, read) if on_disk and file is source and is_parquet(on_disk, file.url) else sized
+            if not look or not on_disk or file is not source or not is_parquet(on_disk, file.url):
+                return sized
+            return _looked_at(sized, on_disk, read)
         whole = content.total is not None and content.bytes >= content.total and file is source
         first = beginning(first, graph.encoding)
         text = Text(content.file, iter([first if whole else first[: first.rfind(b"\n") + 1] or first]), graph.limits)

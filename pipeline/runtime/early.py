@@ -2,11 +2,10 @@
 
 from contextlib import suppress
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 from kernels.cpu.numba_internals import hidden, load_runtime
-from kernels.gpu.cupy_internals import prepare_compiler
+from kernels.gpu.cupy_internals import import_cupyx, prepare_compiler
 from kernels.gpu.devices import create_context, device_count, obstacle
 from pipeline.config.run import RunConfig
 from pipeline.runtime.backend import Backend
@@ -45,12 +44,7 @@ def _has_edges(config: RunConfig) -> bool:
 def prepare_merging() -> None:
     """Begin to initialise the GPU on which changes are merged, and to import what CuPy's `searchsorted` imports."""
     beside(partial(_begin, 1))
-    beside(_load_searching)
-
-
-def _load_searching() -> None:
-    import_module("cupy")  # alone: another thread may be importing it, and would see a part of either
-    import_module("cupyx")
+    beside(import_cupyx)
 
 
 def _begin(most: int) -> None:
@@ -71,11 +65,10 @@ def hide_pandas() -> None:
 def load_kernels(backend: Backend) -> None:
     """Import the compiler of kernels: CuPy, or Numba with all that it needs to call functions that it has kept."""
     if backend == "gpu":
-        from kernels.gpu.ahead.begin import begin as begin_to_compile  # with `multiprocessing`
+        import_cupyx()  # first: what decodes the source waits for it
+        prepare_compiler()
+        from kernels.gpu.ahead.begin import begin as begin_to_compile
 
         begin_to_compile()
-        import_module("cupy")
-        import_module("cupyx")  # which `flatnonzero` and `searchsorted` import when they are first called
-        prepare_compiler()
     else:
         load_runtime()

@@ -1,6 +1,10 @@
 """CuPy's parts that are not documented: each test fails if CuPy changes one. CuPy's own compiler is needed for that."""
 
 # ruff: noqa: E402  (the import below needs CuPy)
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -48,3 +52,16 @@ def test_code_that_was_compiled_ahead_is_what_a_launch_loads(tmp_path, monkeypat
     load.cache_clear()
     load(kernel["kernel"], **{name: np.dtype(kind) if isinstance(kind, str) else kind for name, kind in kernel["macros"].items()})
     load.cache_clear()
+
+
+def test_scipy_is_imported_when_a_part_of_cupyx_that_needs_it_is_used():
+    code = """
+import sys
+from kernels.gpu.cupy_internals import import_cupyx
+import_cupyx()
+import cupyx
+assert cupyx.empty_pinned and "scipy" not in sys.modules
+from cupyx.scipy.sparse import csr_matrix
+assert csr_matrix((2, 2), dtype="float32").get().shape == (2, 2) and "scipy" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])

@@ -46,7 +46,7 @@ LAYERS = (
     {"comparison"},
     {"steps"},
     {"report"},
-    {"run", "reading", "inspection", "tiles"},
+    {"run", "reading", "fitting", "inspection", "tiles"},
     {"changes", "graphalytics"},
     {"cli"},
 )

@@ -3,9 +3,7 @@
 import os
 import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from multiprocessing import get_context
 
 from kernels.cpu.parallel import cores
 from kernels.gpu.ahead import turn
@@ -38,6 +36,9 @@ def compile_all() -> None:
 
     Raises RuntimeError if kernels do not run on the GPU.
     """
+    from concurrent.futures import ProcessPoolExecutor  # which `begin` does not need
+    from multiprocessing import get_context
+
     require_supported()
     with ProcessPoolExecutor(min(cores(), MOST_PROCESSES), get_context("spawn")) as processes:
         list(processes.map(compile_one, requests()))

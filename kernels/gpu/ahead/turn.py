@@ -21,7 +21,7 @@ def folder() -> Path:
 def _stem() -> Path:
     """The path of the lock and of the note that all is compiled, without endings: for one set of sources and of versions."""
     content = hashlib.sha256()
-    for path in (REQUESTS, *sorted(ROOT.rglob("*.cu")), *sorted(ROOT.rglob("*.cuh"))):
+    for path in (REQUESTS, *sorted(ROOT.rglob("*.cu*"))):
         content.update(path.read_bytes())
     with suppress(metadata.PackageNotFoundError):  # built from source
         content.update(metadata.version("cupy-cuda13x").encode())

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.graph import Array
-from pipeline.report.aggregates import bins, frequencies, lower_median, of_groups, of_parts, values_of
+from pipeline.report.aggregates import bins, frequencies, lower_median, of_groups, values_of
 from pipeline.report.charts import Caption, Chart, histogram, log_log
 from pipeline.report.reading import VertexColumns
 from pipeline.report.wording import counted, in_unit, number, with_unit
@@ -14,6 +14,7 @@ from pipeline.store.manifest import Folder
 
 LEVEL_BARS = 170  # each two units of the chart wide
 DISTANCE_BARS = 60
+_PART = 1 << 20  # degrees that a core counts at a time
 
 
 def degree_chart(vertices: VertexColumns) -> Chart | None:
@@ -21,15 +22,19 @@ def degree_chart(vertices: VertexColumns) -> Chart | None:
     if not vertices.out_degree.any():
         return None
     columns = [("out-degree", vertices.out_degree), ("in-degree", vertices.in_degree)]
-    if np.array_equal(vertices.out_degree, vertices.in_degree):
+    if vertices.out_degree is vertices.in_degree or np.array_equal(vertices.out_degree, vertices.in_degree):
         columns = [("out-degree = in-degree", vertices.out_degree)]
-    counts_by_degree = of_parts(lambda column: (column[0], np.bincount(column[1])), columns)
+    counts_by_degree = [(name, frequencies(_parts(degrees))) for name, degrees in columns]
     sentence = "; ".join(f"{name}: {_spread(counts)}" for name, counts in counts_by_degree) + "."
     zeros = counts_by_degree[0][1][0], counts_by_degree[-1][1][0]
     if any(zeros):
         sentence += f" Not on the axes: {zeros[0]:,} vertices of out-degree 0, {zeros[1]:,} of in-degree 0."
     points = [(name, *_present(counts[1:], first=1)) for name, counts in counts_by_degree]
     return log_log(Caption("Degrees", "degree (arcs)", "vertices", sentence), points)
+
+
+def _parts(column: Array) -> list[Array]:
+    return [column[first : first + _PART] for first in range(0, len(column), _PART)]
 
 
 def level_chart(source: int | str, distance: pa.ChunkedArray) -> Chart:

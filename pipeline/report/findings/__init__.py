@@ -15,6 +15,7 @@ from pipeline.report.places import called
 from pipeline.report.products import Drawn, ProductPart, ReportContext, shown
 from pipeline.report.reaching import Reaching
 from pipeline.report.results import Result, Top
+from pipeline.runtime.memory import leave_enough
 from pipeline.signals import beside
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pipeline.report.atlas import Atlas, Map, Marker
 
 MARKED_PLACES, NAMED_PLACES = 500, 12  # of a product, on its map
+_OF_ROW = 32  # bytes that are in memory at a time of a row of a table, at most
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,9 @@ def read_and_draw(
     atlas, why_not = _atlas_for(edges, graph, reported, lambda: count + bool(moving and moving.result()))
     degrees.not_drawn += why_not
     reader = StageReader(reported, atlas, stages)
-    # Of a larger graph the row groups of a table are read at the same time, and memory has the columns of one stage
-    at_once = len(answers) > 1 and len(reported.vertices.ids) <= tables.ROWS_PER_GROUP
+    # Where memory is short, the row groups of one table after the other are read at the same time
+    rows = len(reported.vertices.ids)
+    at_once = len(answers) > 1 and (rows <= tables.ROWS_PER_GROUP or leave_enough(_OF_ROW * rows * len(answers), "cpu"))
     by_stage = dict(zip(answers, over_items(answers.items(), reader.read, parallel=at_once), strict=True))
     if moving and (moved_and_chart := moving.result()):
         moved, chart = moved_and_chart

@@ -3,8 +3,6 @@
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from pathlib import Path
 
 import numba
@@ -15,7 +13,7 @@ from numba.core.errors import NumbaError
 
 from kernels.cpu.cached import ByContent
 from kernels.cpu.compiled import njit
-from kernels.cpu.numba_internals import COUNTS_REFERENCES, SETTINGS, hidden, set_first_locator
+from kernels.cpu.numba_internals import COUNTS_REFERENCES, SETTINGS, set_first_locator
 
 ROOT = Path(__file__).parents[3]
 FUNCTIONS = """
@@ -93,14 +91,3 @@ def test_numba_imports_neither_scipy_nor_yaml_without_settings(settings, tmp_pat
         [sys.executable, "-c", asked], capture_output=True, text=True, check=True, cwd=tmp_path, env=environment
     )
     assert ended.stdout.split() == ["False", str(settings), "no_color"]
-
-
-def test_a_package_is_hidden_from_this_thread_only(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(tmp_path))
-    for name in ("unseen", "seen"):
-        (tmp_path / f"{name}.py").touch()
-    with ThreadPoolExecutor(1) as pool, hidden("unseen", "seen"):
-        with pytest.raises(ModuleNotFoundError, match="unseen"):
-            import_module("unseen")
-        assert pool.submit(import_module, "seen").result() is import_module("seen")
-    assert import_module("unseen") is sys.modules["unseen"]

@@ -20,8 +20,10 @@ from pipeline.cli.command import app
 from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import run_config
 from pipeline.errors import BadInput, TooLarge
+from pipeline.fitting import require_fit
 from pipeline.ingest import decompress
-from pipeline.inspection.estimate import estimate, expected_seconds, require_fit
+from pipeline.inspection import sizes
+from pipeline.inspection.estimate import estimate, expected_seconds
 from pipeline.inspection.gpu_memory import gpu_memory
 from pipeline.inspection.products import TreesOfProduct, are_swept, trees_of
 from pipeline.inspection.runs import bytes_of
@@ -121,7 +123,7 @@ def graph(tmp_path):
 
 
 def free(monkeypatch, memory: int = 2**40, disk: int = 2**40) -> None:
-    for module in ("pipeline.inspection.estimate", "pipeline.runtime.memory"):
+    for module in ("pipeline.fitting", "pipeline.inspection.estimate", "pipeline.runtime.memory"):
         monkeypatch.setattr(f"{module}.free_memory", lambda _="cpu": memory)
         monkeypatch.setattr(f"{module}.free_disk", lambda _: disk)
     monkeypatch.setattr("pipeline.inspection.estimate.private_memory", lambda: 0)  # of this process
@@ -144,6 +146,21 @@ def test_a_run_that_cannot_fit_is_refused_before_its_source_is_read(graph, tmp_p
     require_fit(run_config("test", graph={"source": str(tmp_path / "absent.csv")}, output=tmp_path, stages=["wcc"]), "cpu")
 
 
+def test_rows_are_looked_at_only_if_as_many_vertices_as_are_possible_do_not_fit(tmp_path, monkeypatch):
+    ids = np.arange(20_000) % 100 * 10**9  # a hundred vertices; by the footer there may be 40,000
+    pq.write_table(pa.table({"src": ids, "dst": ids[::-1]}), tmp_path / "graph.parquet", compression="none", use_dictionary=False)
+    config = run_config("test", graph={"source": str(tmp_path / "graph.parquet")}, output=tmp_path / "out", stages=["wcc"])
+    looked, look = [], sizes.distinct_ids
+    monkeypatch.setattr(sizes, "distinct_ids", lambda *arguments: looked.append(1) or look(*arguments))
+    for disk, times in ((2_000_000, 0), (700_000, 1)):  # less than 30 times the file's size
+        free(monkeypatch, disk=disk)
+        require_fit(config, "cpu")
+        assert len(looked) == times
+    free(monkeypatch, disk=50_000)
+    with pytest.raises(TooLarge, match="of disk"):
+        require_fit(config, "cpu")
+
+
 def test_an_estimate_says_where_a_graph_is_laid_out(graph, tmp_path, capsys):
     """What is free is that within the limit of the run: nothing, if this process has more."""
     for limit, sparing in ((None, False), (memory.private_memory() // 2, True)):
@@ -159,7 +176,7 @@ def test_an_estimate_says_where_a_graph_is_laid_out(graph, tmp_path, capsys):
 
 
 def test_the_layout_is_refused_if_the_edges_turn_out_to_be_too_many(graph, tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.inspection.estimate.require_fit", lambda *_: None)
+    monkeypatch.setattr("pipeline.reading.require_fit", lambda *_: None)
     config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
     free(monkeypatch, memory=100_000)
     with pytest.raises(TooLarge, match=r"a graph of 20,000 edges takes at least 240\.0 kB of memory, and 100\.0 kB are free"):

@@ -8,7 +8,7 @@ import pytest
 from kernels.registry import ALGORITHMS
 from pipeline.config.loading import run_config
 from pipeline.errors import TooLarge
-from pipeline.inspection.estimate import require_fit
+from pipeline.fitting import require_fit
 from pipeline.run import run
 from pipeline.steps.products import whole_graphs
 from pipeline.store.manifest import read

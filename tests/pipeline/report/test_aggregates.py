@@ -1,11 +1,16 @@
 """Aggregates of columns in parts, against NumPy and Python's integers on the whole column."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from pipeline.report import findings
 from pipeline.report.aggregates import bins, exact_sum, first_rows, frequencies, lower_median, values_of
+from pipeline.tables import files as tables
+from tests.reports import grid, run
 
 
 @pytest.mark.parametrize("kind", ["small", "large", "float", "equal"])
@@ -65,3 +70,21 @@ def test_few_rows_are_compared(monkeypatch):
     values = np.random.default_rng(1).permutation(1 << 17)
     first_rows(pa.record_batch({"value": values}), [("value", "descending")], 10)
     assert compared[0] < 100
+
+
+def test_tables_are_read_at_the_same_time_only_where_memory_is_plentiful(tmp_path, monkeypatch):
+    """They show the same."""
+    steps, over, found = run(tmp_path, *grid(6), stages=("bfs", "wcc"), sources=(1,)), findings.over_items, []
+    answers, together = {answer.manifest.step: answer for answer in steps.answers}, list[bool]()
+    monkeypatch.setattr(findings, "tables", SimpleNamespace(ROWS_PER_GROUP=8, table_of=tables.table_of))
+
+    def noted(*items, parallel):
+        together.append(parallel)
+        return over(*items, parallel=parallel)
+
+    monkeypatch.setattr(findings, "over_items", noted)
+    for plentiful in (False, True):
+        monkeypatch.setattr(findings, "leave_enough", lambda *_, plentiful=plentiful: plentiful)
+        found.append(findings.read_and_draw(steps.edges, steps.graph, answers))
+    assert together == [False, True]
+    assert found[0].results == found[1].results and found[0].tops == found[1].tops and found[0].charts == found[1].charts

@@ -12,8 +12,9 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.report import charts, maps, reading
 from pipeline.report.aggregates import bins
 from pipeline.report.atlas import Atlas
-from pipeline.report.charts.distributions import distance_chart
-from pipeline.report.reading import Coordinates
+from pipeline.report.charts import distributions
+from pipeline.report.charts.distributions import degree_chart, distance_chart
+from pipeline.report.reading import Coordinates, VertexColumns
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
 from tests.reports import grid, run
@@ -164,3 +165,13 @@ def test_each_arc_is_drawn_once(tmp_path, monkeypatch, block, directed, shards, 
     expected = kept if directed else {tuple(sorted(pair)) for pair in kept}
     found = drawn if directed else [tuple(sorted(pair)) for pair in drawn]
     assert sorted(found) == sorted(expected)
+
+
+def test_degrees_are_counted_in_parts(monkeypatch):
+    out, into = np.array([3, 0, 1, 1, 7, 1], np.int32), np.array([2, 2, 2, 2, 2, 3], np.int32)
+    for columns in ((out, into), (out, out), (out, out.copy())):
+        drawn = []
+        for part in (2, 1 << 20):
+            monkeypatch.setattr(distributions, "_PART", part)
+            drawn.append(degree_chart(VertexColumns(np.arange(6), *columns)))
+        assert drawn[0] == drawn[1] and "degree" in str(drawn[0])

@@ -1,6 +1,9 @@
 """What a process keeps open between tasks, and the ranks that ask for it."""
 
+import sys
 from pathlib import Path
+from threading import Event
+from types import ModuleType
 
 import pytest
 
@@ -73,3 +76,14 @@ def test_ranks_that_share_searches_have_a_gpu_each(gpus, ranks, graph, tmp_path,
     monkeypatch.setattr(Runtime, "_fits_a_gpu", lambda *_: True)
     monkeypatch.setattr("pipeline.steps.runtime.device_count", lambda: gpus)
     assert Runtime(tmp_path, "gpu", LocalThreads(3)).ranks_for(BY_NAME["closure"], graph) == ranks
+
+
+def test_pools_of_a_gpu_are_emptied_when_no_task_follows_if_there_are_some(monkeypatch):
+    emptied = Event()
+    monkeypatch.setattr("pipeline.cluster.threads.free_pools", emptied.set)
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    LocalThreads().release()
+    assert not emptied.wait(0.01)
+    monkeypatch.setitem(sys.modules, "cupy", ModuleType("cupy"))
+    LocalThreads().release()
+    assert emptied.wait(60)

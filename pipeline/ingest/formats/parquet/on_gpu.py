@@ -77,12 +77,14 @@ class ColumnsForGpu:
         Returns the largest value of each column of integers; None if the file's tables have to be read.
         """
         with ThreadPoolExecutor(cores()) as pool:
+            by_arrow = {number: pool.submit(self._by_arrow, number) for number in range(0, len(self.rows), _COMPARED)}
+            pool.submit(_load_copying)
             checks = self._check_pages(pool)
             try:
                 largest = self._decode(arrays)
                 for check in checks:
                     check.result()
-                for _ in pool.map(lambda number: self._compare(number, arrays), range(0, len(self.rows), _COMPARED)):
+                for _ in pool.map(lambda read: self._compare(read[0], read[1].result(), arrays), by_arrow.items()):
                     pass
             except _PROBLEMS as problem:
                 log.info("%s: decoded on the CPU; on the GPU: %s: %s", self.path, type(problem).__name__, problem)
@@ -108,8 +110,9 @@ class ColumnsForGpu:
             rows = sum(self.rows[number] for number in numbers)
             columns = self._columns(numbers, rows)
             for role, values in columns.items():
-                least, most = (values.min(), values.max()) if rows else (0, 0)  # NaN if there is one
-                if not bool((least >= 0) & (most < np.inf)):
+                # NaN if there is one. Numbers of the host, because comparing them on the GPU would load three kernels.
+                least, most = (values.min().item(), values.max().item()) if rows else (0, 0)
+                if not (least >= 0 and most < np.inf):
                     raise ValueError(f"column {self.names[role]!r} has a value that is refused")
                 if role in largest:
                     largest[role] = max(largest[role], int(most))
@@ -150,10 +153,14 @@ class ColumnsForGpu:
             columns[role] = cupy.asarray(column.data()).view(kind)[column.offset() :][:rows] if rows else cupy.empty(0, kind)
         return columns
 
-    def _compare(self, number: int, arrays: EdgeArrays) -> None:
-        """Raise ValueError unless Arrow decodes a row group as the GPU has."""
+    def _by_arrow(self, number: int) -> pa.Table:
+        """A row group as Arrow decodes it, if its pages pass the checks."""
+        self.footer.check_pages(number, checksums=True)
         with pq.ParquetFile(self.path, pre_buffer=False) as file:
-            table = file.read_row_group(number, [*self.names.values()], use_threads=False)
+            return file.read_row_group(number, [*self.names.values()], use_threads=False)
+
+    def _compare(self, number: int, table: pa.Table, arrays: EdgeArrays) -> None:
+        """Raise ValueError unless the GPU has decoded a row group as Arrow has."""
         first = [*accumulate(self.rows, initial=0)][number]
         for role, held in zip(("src", "dst", "weight"), arrays.columns(), strict=True):
             if held is not None:
@@ -167,6 +174,13 @@ def import_decoder(source: object) -> None:
     path = Path(source) if isinstance(source, str) else Path()
     if path.is_file() and path.suffix == ".parquet" and path.stat().st_size >= FROM_BYTES and find_spec("pylibcudf"):
         beside(_load)
+
+
+def _load_copying() -> None:
+    """Let CuPy load the kernel that makes integers narrower, for which it first asks its compiler, while columns are decoded."""
+    import cupy
+
+    cupy.zeros(1, np.int64).astype(np.int32)
 
 
 def _load() -> Any:
