@@ -27,7 +27,6 @@ from pipeline.tables import changes
 from pipeline.tables import files as tables
 from pipeline.tables.changes import KIND
 
-
 LAST_ROWS = 2**17  # of the last files, about: when all rows are known, other cores would wait for those that encode these
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.changes import change
 from pipeline.cli.command import app
-from pipeline.comparison import blocks, difference, merging, tabulate
+from pipeline.comparison import blocks, change_table, difference, merging, tabulate
 from pipeline.comparison.tabulate import tabulate_changes
 from pipeline.comparison.versions import Version
 from pipeline.config.loading import run_config
@@ -100,6 +100,22 @@ def test_a_row_group_in_several_ranges_is_decoded_once(tmp_path, monkeypatch, co
     assert difference.compare("wcc", old, new).added == 200 - old.rows
     groups = sum(footer.num_row_groups for side in (old, new) for footer in side.footers.values())
     assert len(decoded) == groups
+
+
+@pytest.mark.parametrize(("rows", "sizes"), [(10, [10]), (11, [5, 6]), (35, [8, 9, 9, 9]), (108, [100, 8])])
+def test_the_last_rows_are_several_files_of_about_equal_size(tmp_path, monkeypatch, rows, sizes):
+    """They were one file of up to a million rows, which one core encoded while all others had nothing left to do."""
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", 100)
+    monkeypatch.setattr(change_table, "LAST_ROWS", 10)
+    ids = np.arange(rows)
+    old, new = (
+        version(tmp_path / str(label), "wcc", pa.table({"vertex": ids, "labels": ids + label}).cast(tables.schema("wcc", None)))
+        for label in (0, 1)
+    )
+    made = tabulate_changes(tmp_path / "made", {"wcc": old}, {"wcc": new})
+    written = tables.files(made.path / "wcc_changes")
+    assert [pq.read_metadata(file).num_rows for file in written] == sizes
+    assert tables.read(made.path / "wcc_changes")["vertex"].to_pylist() == ids.tolist()
 
 
 def test_files_that_both_versions_have_are_not_read(tmp_path, monkeypatch):
