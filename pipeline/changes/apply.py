@@ -14,6 +14,7 @@ from kernels.gpu.transfer import copied_by
 from kernels.graph import ID, Csr, Graph
 from kernels.layout.certificate.changed import certify_changes
 from kernels.layout.rules import ArcRules
+from kernels.spans import span
 from pipeline import progress
 from pipeline.changes.compaction import compact, merged_shards
 from pipeline.changes.renumbering import NEW_NAMES, without_unused
@@ -133,7 +134,8 @@ class _Applied:
         progress.phase("finding the edges")
         weighs_rows = self._facts.merged is not None and (rule_of(before) == "count" or EdgeFacts.of(edges).weight is None)
         rules = ChangeRules(self._rules.both, self._rules.keep_self_loops, file.counts, weighs_rows)
-        self._resolved = resolve(graph, listed, (ids[0], ids[1]), rules, backend)
+        with span("find edges", "solve"):
+            self._resolved = resolve(graph, listed, (ids[0], ids[1]), rules, backend)
         if numbering:
             self._resolved, used = without_unused(self._resolved, numbering)
             graph = graph if used is numbering else self._numbered(self._open(), names, used.added())[0]
@@ -143,7 +145,8 @@ class _Applied:
 
     def _open(self) -> Graph:
         """The previous graph."""
-        graph = open_graph(self._before, self._backend, bases=self._bases)
+        with span("open graph", "read"):
+            graph = open_graph(self._before, self._backend, bases=self._bases)
         size = sum(array.nbytes for csr in self._bases.values() for array in (csr.indices, csr.weights) if array is not None)
         if self._facts.delta and 3 * size > free_memory(self._backend):
             self._bases.clear()  # they would take the memory of the changed graph
@@ -199,7 +202,8 @@ class _Applied:
         }
         unfinished = facts.model_copy(update=unproved)
         progress.phase("merging")
-        graph = open_graph(Folder(folder, unsealed("graph", unfinished.stored())), self._backend, bases=self._bases)
+        with span("merge changes", "solve"):
+            graph = open_graph(Folder(folder, unsealed("graph", unfinished.stored())), self._backend, bases=self._bases)
         self._bases.clear()
         merged = unfinished.model_copy(update={"shards": merged_shards(graph, delta), **_totals(graph, self._backend)})
         left, shards = compact(folder, merged, graph)
@@ -208,7 +212,8 @@ class _Applied:
         if left is not delta:
             graph = open_graph(complete, self._backend)  # as it was written
         progress.phase("proving")
-        return final.model_copy(update={"proof": self._prove(complete, graph)}), graph
+        with span("prove graph", "proof"):
+            return final.model_copy(update={"proof": self._prove(complete, graph)}), graph
 
     def _prove(self, folder: Folder, graph: Graph) -> CheckFacts:
         started, resolved = time.perf_counter(), self._resolved
@@ -226,7 +231,8 @@ def _rows_of(file: FileOfChanges, weight: str | None, named: bool) -> "ChangeRow
 
     assert isinstance(file.source, Source)
     digest = file.digest if file.source.local else None  # that of a remote file is not that of its bytes
-    return read_changes(file.source, digest, file.graph, weight, named)
+    with span("read changes", "read"):
+        return read_changes(file.source, digest, file.graph, weight, named)
 
 
 def _totals(graph: Graph, backend: Backend) -> dict[str, Any]:

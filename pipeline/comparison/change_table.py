@@ -27,6 +27,8 @@ from pipeline.tables import changes
 from pipeline.tables import files as tables
 from pipeline.tables.changes import KIND
 
+LAST_ROWS = 2**17  # of the last files, about: when all rows are known, other cores would wait for those that encode these
+
 
 class _File(NamedTuple):
     """A file of a change table, read back."""
@@ -65,11 +67,16 @@ class ChangeTable:
         self.seconds += part.seconds
         self._held += part.rows
         while sum(map(len, self._held)) > tables.ROWS_PER_GROUP:
-            self._put(tables.ROWS_PER_GROUP)
+            rows = pa.concat_tables(self._held)
+            self._held = [rows[tables.ROWS_PER_GROUP :]]
+            self._put(rows[: tables.ROWS_PER_GROUP])
 
     def end(self) -> None:
-        """Write the rows that are left, after the last part."""
-        self._put()
+        """Write the rows that are left, after the last part: in files of about equal size, which all cores encode."""
+        if left := sum(map(len, self._held)):
+            rows, parts = pa.concat_tables(self._held), -(-left // min(LAST_ROWS, tables.ROWS_PER_GROUP))
+            for first, last in pairwise(left * part // parts for part in range(parts + 1)):
+                self._put(rows[first:last])
 
     def finished(self) -> ChangedFacts:
         """Wait for the files, and name them. Raises ProofFailed unless they make the new table of the old one."""
@@ -93,12 +100,9 @@ class ChangeTable:
                 rows = rows.set_column(position, name, replaced(self._numbers, whole(rows[name])))
         return rows
 
-    def _put(self, most: int | None = None) -> None:
-        """Let a thread write the first held rows, or without `most` all of them, which are the last ones."""
-        if any(map(len, self._held)):
-            rows = pa.concat_tables(self._held)
-            self._held = [rows[most:]] if most else []
-            self._files.append(self._writers.submit(self._write, self.folder / f"{len(self._files)}", rows[:most]))
+    def _put(self, rows: pa.Table) -> None:
+        """Let a thread write a file."""
+        self._files.append(self._writers.submit(self._write, self.folder / f"{len(self._files)}", rows))
 
     def _write(self, path: Path, rows: pa.Table) -> _File:
         rows = rows.select(self._schema.names).combine_chunks()

@@ -227,7 +227,7 @@ def compared(comparisons: Sequence[Comparison], examples: int = 0) -> Iterator[t
     def of_range(task: tuple[Comparison, tuple[Key, Key]]) -> tuple[Comparison, Part]:
         return task[0], task[0].part(task[1], examples, matchings)
 
-    return map_in_order(of_range, _in_turns([_ranges_of(one) for one in comparisons]), cores())
+    return map_in_order(of_range, _in_turns([_ranges_of(one) for one in comparisons]), cores(), each=2)
 
 
 def _ranges_of(comparison: Comparison) -> Iterator[tuple[Comparison, tuple[Key, Key]]]:

@@ -23,17 +23,18 @@ def alone() -> Iterator[None]:
         _ALONE.reset(before)
 
 
-def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int, each: int = 1) -> Iterator[Result]:
     """`function(item)` in the order of the items, computed by `threads` threads.
 
-    At most one result for each thread waits to be taken, so memory does not grow with the number of items. The first exception
-    ends the iteration; one of `items` itself comes after the results of the items before it, as with one thread. An iteration
-    that is not taken to its end begins no further item, and does not wait for those that were begun.
+    At most `each` results for each thread are computed or wait to be taken, so memory does not grow with the number of items;
+    with one, threads have nothing to do while an item takes longer than those behind it. The first exception ends the iteration;
+    one of `items` itself comes after the results of the items before it, as with one thread. An iteration that is not taken to
+    its end begins no further item, and does not wait for those that were begun.
     """
-    return map(function, items) if threads == 1 or _ALONE.get() else _on_threads(function, items, threads)
+    return map(function, items) if threads == 1 or _ALONE.get() else _on_threads(function, items, threads, each)
 
 
-def _on_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+def _on_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int, each: int) -> Iterator[Result]:
     iterator, failure, abandoned = iter(items), None, False
     pool = ThreadPoolExecutor(threads)
     try:
@@ -46,7 +47,7 @@ def _on_threads(function: Callable[[Item], Result], items: Iterable[Item], threa
             except Exception as error:
                 failure = error
                 break
-            if len(waiting) == threads:
+            if len(waiting) == threads * each:
                 yield waiting.popleft().result()
             waiting.append(pool.submit(copy_context().run, function, item))
         while waiting:

@@ -1,6 +1,8 @@
 """Every format on real and small files: edges, weights and facts."""
 
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 from typing import get_args
 
@@ -10,9 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.published.edges import convert
+from pipeline.config.formats import FORMATS as MODULES
 from pipeline.config.graph import Columns, Format, GraphConfig
 from pipeline.ingest import ingest
 from pipeline.ingest.formats import FORMATS
+from pipeline.ingest.formats.format import FileFormat, TextFormat
 from pipeline.ingest.formats.text import count_of
 from pipeline.progress import CURRENT, Progress
 from pipeline.store.manifest import check
@@ -291,6 +295,16 @@ def test_parquet_within_gzip_is_read(tmp_path):
 
 def test_each_configurable_format_has_a_reader():
     assert {*FORMATS, "auto"} == set(get_args(Format))
+    assert all(isinstance(entry, TextFormat | FileFormat) for entry in FORMATS.values()) and len(FORMATS) == len({*FORMATS})
+
+
+def test_a_file_of_changes_needs_no_other_format():
+    """All modules of formats were imported for each night, while its graph was opened."""
+    listed = "name for name in sys.modules if name.startswith('pipeline.ingest.formats.')"
+    code = f"import sys, pipeline.changes.reading; print(*({listed}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    formats = {f"pipeline.ingest.formats.{where.partition(':')[0]}" for where in MODULES.values()}
+    assert formats & {*loaded} == {"pipeline.ingest.formats.delimited", "pipeline.ingest.formats.parquet"}
 
 
 def test_progress_is_stated_in_edges_or_bytes(tmp_path):

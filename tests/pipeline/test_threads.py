@@ -91,6 +91,20 @@ def test_an_abandoned_iteration_is_closed_without_waiting():
     assert set(begun) <= {0, 1, 2}
 
 
+def test_threads_go_on_while_an_item_takes_longer_than_those_behind_it():
+    """With one result for each thread, the item 0 ends only when time is up, and two items wait to be taken."""
+    begun, enough = [], Event()
+
+    def work(item: int) -> bool:
+        begun.append(item)
+        if len(begun) == 6:
+            enough.set()
+        return enough.wait(60 if item == 0 else 0)
+
+    assert next(map_in_order(work, range(6), 2, each=3))
+    assert sorted(begun) == [0, 1, 2, 3, 4, 5]
+
+
 def test_bounded_threads_hold_few_calls():
     free, begun = Event(), list[int]()
 

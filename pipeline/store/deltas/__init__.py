@@ -117,17 +117,16 @@ class Delta:
         Args:
             positions (index width [V]): Of all rows in the ascending order of ids, where `backend` computes.
         """
-        ends = [self._columns["src"], self._columns["dst"]]
-        columns = [self._columns["puts"], *([self._columns["weight"]] if "weight" in self._columns else [])]
-        rows, heads = ends if direction == "out" else ends[::-1]
+        names = ["src", "dst", "puts", *(["weight"] if "weight" in self._columns else [])]
+        src, dst, *columns = (bring(self._columns[name], backend) for name in names)
+        rows, heads = (src, dst) if direction == "out" else (dst, src)
         if not self._stored.directed:  # an edge and its reverse side by side, so that the changes stay in the order of their age
-            rows, heads = (np.stack(pair, 1).ravel() for pair in (ends, ends[::-1]))
+            rows, heads = (np.stack(pair, 1).ravel() for pair in ((src, dst), (dst, src)))
             columns = [np.repeat(column, 2) for column in columns]
         if any(self._facts.applied):
-            numbers = self._number if self._stored.directed else np.repeat(self._number, 2)
-            left = np.flatnonzero(self._left(self._shards(rows), numbers))
+            left = bring(np.flatnonzero(self._left_of(direction)), backend)
             rows, heads, columns = rows[left], heads[left], [column[left] for column in columns]
-        rows, heads, puts, *weights = (bring(column, backend) for column in (rows, heads, *columns))
+        puts, *weights = columns
         return newest(PairChanges(rows, heads, puts, weights[0] if weights else None), positions)
 
     def touched(self) -> list[int]:
@@ -144,6 +143,11 @@ class Delta:
         ]
         counts: list[int] = np.sum(over_items(parts, of_part, parallel=len(parts) > 2), axis=0).tolist()
         return counts
+
+    def _left_of(self, direction: str) -> Array:
+        """Whether the files of the shards lack each changed arc of `arcs`, in the order of the changes."""
+        ends = ("src" if direction == "out" else "dst",) if self._stored.directed else ("src", "dst")
+        return np.stack([self._left(self._shards(self._columns[end]), self._number) for end in ends], 1).ravel()
 
     def _left(self, shards: Array, numbers: Array) -> Array:
         """Whether the files of a shard do not contain a change of one of its rows, of a batch with this number."""

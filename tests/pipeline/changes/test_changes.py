@@ -272,6 +272,20 @@ def test_the_vertices_of_a_state_are_computed_once(out, monkeypatch):
     assert len(computed) == 2
 
 
+def test_a_changed_edge_is_copied_to_the_gpu_once(tmp_path, monkeypatch):
+    """The host made two arcs of each edge, of all batches since the source, and copied both."""
+    monkeypatch.setattr(compaction, "SHARE", 9)
+    source = {"source": str(tmp_path / "edges.csv"), "directed": False}
+    run(config(tmp_path, EDGES, graph=source, stages=["wcc"]))
+    for name, row in (("1.csv", "insert,1,4,4"), ("2.csv", "delete,1,4,")):
+        change(tmp_path / "out", file_of(tmp_path / "out", f"op,src,dst,weight\n{row}\n", name))
+    state, brought = newest(tmp_path / "out", LATEST).steps()[1], []
+    monkeypatch.setattr(deltas, "bring", lambda array, backend: brought.append(len(array)) or array)
+    _, rows_by_id, *_ = open_vertices(state)
+    arcs = deltas.delta_of(state).arcs("out", rows_by_id, "cpu")
+    assert brought == [2, 2, 2, 2] and len(arcs.rows) == 2
+
+
 def test_only_shards_with_many_changes_are_written_anew(path, tmp_path):
     state, written, _ = changed(path, tmp_path, [*range(100, 260, 2), 3500])
     assert {name.partition("/")[0] for name in written} == {"changes-00001.arrow", "shard-00000"}

@@ -3,6 +3,7 @@
 import json
 from itertools import pairwise
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pytest
 
 from pipeline.changes import change
 from pipeline.cli.command import app
-from pipeline.comparison import blocks, difference, merging, tabulate
+from pipeline.comparison import blocks, change_table, difference, merging, tabulate
 from pipeline.comparison.tabulate import tabulate_changes
 from pipeline.comparison.versions import Version
 from pipeline.config.loading import run_config
@@ -100,6 +101,42 @@ def test_a_row_group_in_several_ranges_is_decoded_once(tmp_path, monkeypatch, co
     assert difference.compare("wcc", old, new).added == 200 - old.rows
     groups = sum(footer.num_row_groups for side in (old, new) for footer in side.footers.values())
     assert len(decoded) == groups
+
+
+def test_ranges_are_compared_while_the_first_one_takes_longer(tmp_path, monkeypatch):
+    """On two cores: one of them had nothing to do after the second range, until the first one was done."""
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", 10)
+    monkeypatch.setattr(difference, "cores", lambda: 2)
+    ids, others = np.arange(60), Barrier(2)
+    old, new = (
+        version(tmp_path / str(label), "wcc", pa.table({"vertex": ids, "labels": ids + label}).cast(tables.schema("wcc", None)))
+        for label in (0, 1)
+    )
+    part = difference.Comparison.part
+
+    def slow(self: difference.Comparison, keys: tuple[object, object], *rest: object) -> difference.Part:
+        if keys[0] in (None, (20,)):  # the first and the third range, which wait for each other
+            others.wait(60)
+        return part(self, keys, *rest)
+
+    monkeypatch.setattr(difference.Comparison, "part", slow)
+    assert difference.compare("wcc", old, new).changed == 60
+
+
+@pytest.mark.parametrize(("rows", "sizes"), [(10, [10]), (11, [5, 6]), (35, [8, 9, 9, 9]), (108, [100, 8])])
+def test_the_last_rows_are_several_files_of_about_equal_size(tmp_path, monkeypatch, rows, sizes):
+    """They were one file of up to a million rows, which one core encoded while all others had nothing left to do."""
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", 100)
+    monkeypatch.setattr(change_table, "LAST_ROWS", 10)
+    ids = np.arange(rows)
+    old, new = (
+        version(tmp_path / str(label), "wcc", pa.table({"vertex": ids, "labels": ids + label}).cast(tables.schema("wcc", None)))
+        for label in (0, 1)
+    )
+    made = tabulate_changes(tmp_path / "made", {"wcc": old}, {"wcc": new})
+    written = tables.files(made.path / "wcc_changes")
+    assert [pq.read_metadata(file).num_rows for file in written] == sizes
+    assert tables.read(made.path / "wcc_changes")["vertex"].to_pylist() == ids.tolist()
 
 
 def test_files_that_both_versions_have_are_not_read(tmp_path, monkeypatch):

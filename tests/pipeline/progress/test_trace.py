@@ -8,6 +8,7 @@ from collections import defaultdict
 import pytest
 
 from kernels import spans
+from pipeline.changes import change
 from pipeline.cli.tracing import traced
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, BadInput
@@ -80,6 +81,22 @@ def test_a_run(configured, tmp_path, name):
     assert {(event["pid"], event["tid"]) for event in events} == {
         (event["pid"], event["tid"]) for event in names if event["name"] == "thread_name"
     }
+
+
+def test_a_run_of_changes_shows_the_parts_of_its_graph(configured, tmp_path):
+    run(configured())
+    (tmp_path / "c.csv").write_text("op,src,dst,weight\ninsert,1,400,2\n")
+    with traced(tmp_path / "t.json"):
+        change(tmp_path / "out", tmp_path / "c.csv")
+    events, _ = events_of(tmp_path / "t.json")
+    require_nested(events)
+    (whole,) = (event for event in events if event["name"] == "make graph")
+    parts = [event for event in events if event["tid"] == whole["tid"] and event["cat"] in ("read", "solve", "proof")]
+    parts = [event["name"] for event in sorted(parts, key=lambda event: event["ts"]) if event["ts"] > whole["ts"]]
+    assert [name for name in parts if name.split()[0] not in ("digest", "check")][:4] == [
+        "open graph", "find edges", "merge changes", "prove graph",
+    ]  # fmt: skip
+    assert any(event["name"] == "read changes" for event in events)
 
 
 def test_a_run_that_changes_nothing(configured, tmp_path):
