@@ -26,5 +26,5 @@ def _estimated(graph: Graph, near: int, popular: int) -> bool:
     rows = rows[offsets[rows + 1] > offsets[rows]]
     arcs = offsets[rows] + rows * _ANY_ARC % (offsets[rows + 1] - offsets[rows])
     heads = graph.out.indices[arcs]
-    found = (cupy.abs(heads - rows) < min(near, num_rows // _PART)) | (heads < popular)
-    return int(cupy.count_nonzero(found)) >= _LOCAL * len(rows)
+    leads_near = (cupy.abs(heads - rows) < min(near, num_rows // _PART)) | (heads < popular)
+    return int(cupy.count_nonzero(leads_near)) >= _LOCAL * len(rows)
