@@ -10,15 +10,15 @@ from kernels.graph import Array, Graph
 from kernels.pagerank.constants import LONG_ROW, PIECE
 
 # Gathering the shares of few arcs per row costs less than two passes over tiles, if L2 holds the shares of all rows, or if most
-# arcs lead to rows near by or to the first rows, whose shares L1 holds.
-_FEW_ARCS, _CACHED_ROWS, _POPULAR = 8, 1 << 21, 1 << 15
+# arcs lead to rows near by, whose shares L2 holds at the same time, or to the first rows, whose shares L1 holds.
+_FEW_ARCS, _CACHED_ROWS, _NEAR, _POPULAR = 8, 1 << 21, 1 << 20, 1 << 15
 
 
 def is_pulled(graph: Graph) -> bool:
     """Whether rows add their in-arcs' shares without tiles. This depends on the graph alone, as the scores' bits do."""
     if graph.num_arcs > _FEW_ARCS * graph.num_vertices:
         return False
-    return graph.num_vertices <= _CACHED_ROWS or is_local(graph, _POPULAR)
+    return graph.num_vertices <= _CACHED_ROWS or is_local(graph, _NEAR, _POPULAR)
 
 
 def pieces_of(graph: Graph) -> Array:

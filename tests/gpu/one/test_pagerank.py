@@ -12,6 +12,7 @@ cupy = pytest.importorskip("cupy")
 from benchmarks.generators import grid_edges
 from kernels.arrays import ArcMemory
 from kernels.distributed.gpu.memory import memory_of, put
+from kernels.gpu.tiles import locality
 from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 from kernels.pagerank import cuda, pagerank, pieces, tiles
@@ -122,6 +123,18 @@ def test_where_arcs_lead_decides_the_method(monkeypatch: pytest.MonkeyPatch) -> 
         graph = graph_of(EdgeList("edges", tuple(map(tuple, edges.tolist())), directed=False))
         assert pieces.is_pulled(to_device(graph)) == pulled
         check(graph)
+
+
+def test_arcs_farther_than_a_tile_are_near_by_in_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those between the planes of a cubic grid."""
+    monkeypatch.setattr(pieces, "_CACHED_ROWS", 0)
+    monkeypatch.setattr(pieces, "_POPULAR", 0)
+    monkeypatch.setattr(locality, "_NEAR", 30)
+    grid = to_device(graph_of(EdgeList("grid", tuple(map(tuple, np.stack(grid_edges(40), 1).tolist())), directed=False)))
+    assert not locality.is_local(grid)
+    assert pieces.is_pulled(grid)
+    monkeypatch.setattr(pieces, "_NEAR", 30)
+    assert not pieces.is_pulled(grid)
 
 
 def test_partials_take_memory_before_scores(monkeypatch: pytest.MonkeyPatch) -> None:
