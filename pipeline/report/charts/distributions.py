@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.graph import Array
-from pipeline.report.aggregates import bins, frequencies, lower_median, of_groups, of_parts, values_of
+from pipeline.report.aggregates import bins, frequencies, lower_median, of_groups, values_of
 from pipeline.report.charts import Caption, Chart, histogram, log_log
 from pipeline.report.reading import VertexColumns
 from pipeline.report.wording import counted, in_unit, number, with_unit
@@ -14,6 +14,7 @@ from pipeline.store.manifest import Folder
 
 LEVEL_BARS = 170  # each two units of the chart wide
 DISTANCE_BARS = 60
+_BLOCK = 1 << 18  # vertices that a core counts at a time
 
 
 def degree_chart(vertices: VertexColumns) -> Chart | None:
@@ -21,9 +22,9 @@ def degree_chart(vertices: VertexColumns) -> Chart | None:
     if not vertices.out_degree.any():
         return None
     columns = [("out-degree", vertices.out_degree), ("in-degree", vertices.in_degree)]
-    if np.array_equal(vertices.out_degree, vertices.in_degree):
+    if vertices.out_degree is vertices.in_degree or np.array_equal(vertices.out_degree, vertices.in_degree):
         columns = [("out-degree = in-degree", vertices.out_degree)]
-    counts_by_degree = of_parts(lambda column: (column[0], np.bincount(column[1])), columns)
+    counts_by_degree = [(name, frequencies(np.array_split(column, -(-len(column) // _BLOCK)))) for name, column in columns]
     sentence = "; ".join(f"{name}: {_spread(counts)}" for name, counts in counts_by_degree) + "."
     zeros = counts_by_degree[0][1][0], counts_by_degree[-1][1][0]
     if any(zeros):

@@ -76,7 +76,7 @@ def read_and_draw(
     degrees.not_drawn += why_not
     reader = StageReader(reported, atlas, stages)
     # Of a larger graph the row groups of a table are read at the same time, and memory has the columns of one stage
-    at_once = len(answers) > 1 and len(reported.vertices.ids) <= tables.ROWS_PER_GROUP
+    at_once = len(answers) > 1 and reported.vertices.count <= tables.ROWS_PER_GROUP
     by_stage = dict(zip(answers, over_items(answers.items(), reader.read, parallel=at_once), strict=True))
     if moving and (moved_and_chart := moving.result()):
         moved, chart = moved_and_chart
@@ -104,7 +104,7 @@ def _atlas_for(
     """The atlas of `count()` maps, or None and the reason why there is none."""
     if reported.drawn_at is None:
         many = f"no coordinates, and more than {reading.MOST_MADE} vertices"
-        return None, [f"No map: the graph has {many if len(reported.vertices.ids) else 'no vertex'}."]
+        return None, [f"No map: the graph has {many if reported.vertices.count else 'no vertex'}."]
     if not (maps := count() or reported.drawn_at.made):
         return None, ["No map: no stage with a map ran."]
     from pipeline.report.atlas import Atlas  # with matplotlib's colours, which take long to import
