@@ -13,6 +13,12 @@ from kernels.graph import OFFSET, Array
 _BLOCK = 1 << 18  # numbers whose values a CPU sends at a time
 
 
+def rounds(count: int, like: Array) -> list[slice]:
+    """Slices of `count` items, at least one; one on a GPU, whose exchanges take longer than its work. `like` has its arrays."""
+    size = max(count, 1) if is_cupy_array(like) else _BLOCK
+    return [slice(first, first + size) for first in range(0, max(count, 1), size)]
+
+
 class Owners:
     """The numbers 0 to N - 1: rank r owns `bounds[r]:bounds[r + 1]`. Methods are collective unless they say otherwise.
 
@@ -55,10 +61,7 @@ class Owners:
 
         A GPU, whose exchanges take longer than its work, has one; `like` has its arrays.
         """
-        if is_cupy_array(like):
-            return [slice(0, count)]
-        blocks = self.communicator.max(-(-count // _BLOCK))
-        return [slice(block * _BLOCK, (block + 1) * _BLOCK) for block in range(blocks)]
+        return rounds(count if is_cupy_array(like) else self.communicator.max(count), like)
 
     def send(self, numbers: Array, *columns: Array) -> tuple[Array, ...]:
         """Send each number's entry of `columns` to its owner.

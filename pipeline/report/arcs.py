@@ -18,7 +18,7 @@ def show(table: Folder, graph: ReportedGraph) -> Result:
     result = Result("Arcs", counted(CheckedFacts.of(table).rows, "arc"))
     degrees = graph.vertices.out_degree
     if len(degrees) and (most := int(np.argmax(degrees))) >= 0 and degrees[most]:
-        vertex = int(graph.vertices.ids[most])
+        vertex = int(graph.vertices.ids_at(np.array([most]))[0])
         result.sentence += f"; vertex {graph.text(vertex)} has most, {number(degrees[most])}"
         result.tops.append(_heaviest(table, vertex, graph))
     return result

@@ -117,7 +117,7 @@ def moved_chart(moved: Moved) -> Chart | None:
 
 def _largest(folders: Sequence[Path], columns: list[str], vertices: VertexColumns, names: VertexNames | None) -> Array:
     """The largest change of each vertex [V] in change tables, whose `columns` are an old and a new distance; NaN without one."""
-    largest = np.full(len(vertices.ids), np.nan)
+    largest = np.full(vertices.count, np.nan)
     files = [file for folder in folders for file in tables.files(folder)]
     groups = [(file, group) for file in files for group in range(pq.read_metadata(file).num_row_groups)]
 

@@ -40,10 +40,10 @@ def reaching(answer: Folder, vertices: VertexColumns, shown: Callable[[int], str
     """
     index, facts = open_index(index_of(answer)), LabelFacts.of(answer)
     size = f"{counted(facts.components, 'component')} on {counted(facts.levels, 'level')}, {facts.arcs:,} arcs between them"
-    if not len(vertices.ids):
+    if not vertices.count:
         return Reaching(size, [], "", [], None, {})
     random = np.random.default_rng(0)
-    src, dst = random.integers(0, len(vertices.ids), (2, PAIRS))
+    src, dst = random.integers(0, vertices.count, (2, PAIRS))
     proved = reach_proved(index, src, dst, 0)
     answers = proved.answers
     counts = np.bincount(answers.decided, minlength=len(WORDS)).tolist()
@@ -66,13 +66,13 @@ def _ask(
 ) -> list[tuple[str, str]]:
     """Count the vertices that the vertex of highest out-degree reaches, and those that reach the one of highest in-degree."""
     most = [(int(degrees.argmax()), degrees.max()) for degrees in (vertices.out_degree, vertices.in_degree)]
-    others, of = vertices.ids, f"{len(vertices.ids):,} vertices"
+    others, of = np.arange(vertices.count), f"{vertices.count:,} vertices"
     if len(others) > PAIRS:
-        others, of = random.choice(others, PAIRS, replace=False), f"{PAIRS:,} vertices drawn at random"
-    rows = rows_of(index, others)
-    hubs = [np.broadcast_to(rows_of(index, vertices.ids[[position]]), rows.shape) for position, _ in most]
+        others, of = random.choice(vertices.count, PAIRS, replace=False), f"{PAIRS:,} vertices drawn at random"
+    rows = rows_of(index, vertices.ids_at(others))
+    hubs = [np.broadcast_to(rows_of(index, vertices.ids_at(np.array([position]))), rows.shape) for position, _ in most]
     answers = [reach_proved(index, src, dst, 0).answers for src, dst in ((hubs[0], rows), (rows, hubs[1]))]
-    out, into = (shown(int(vertices.ids[position])) for position, _ in most)
+    out, into = (shown(int(vertices.ids_at(np.array([position]))[0])) for position, _ in most)
     questions = [
         f"How many vertices can be reached from {out}, the vertex of highest out-degree ({most[0][1]:,})?",
         f"How many reach {into}, the vertex of highest in-degree ({most[1][1]:,})?",

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kernels.cpu.parallel import elementwise
+from kernels.cpu.parallel import elementwise, over_items
 from kernels.graph import Array, index_dtype
 from pipeline.store.facts import GraphFacts, facts_of_answer
 from pipeline.store.graph import open_shard, shard_rows
@@ -24,20 +26,38 @@ BLOCK = 1 << 20  # arcs that are drawn at a time, by one thread
 MOST_MADE = 400  # vertices for whose map coordinates are made; `pipeline.report.spread`, which makes them, takes as many
 
 
-@dataclass(frozen=True)
 class VertexColumns:
-    """The vertices of a graph."""
+    """The vertices of a graph, in the order of their ids.
 
-    ids: Array  # int64 [V]: ascending
-    # out_degree, in_degree: int32 [V], or int64 from 2^31 arcs.
-    out_degree: Array
-    in_degree: Array
+    Attributes:
+        count: Number of vertices.
+        out_degree, in_degree: int32 [V], or int64 from 2^31 arcs.
+    """
+
+    def __init__(self, graph: Folder) -> None:
+        self._stored, self._rows_by_id, *degrees = open_vertices(graph)
+        facts = GraphFacts.of(graph)
+        kind = index_dtype(facts.arcs + 1)
+        by_id = [elementwise(of.take, self._rows_by_id, dtype=kind) for of in degrees[: 1 if facts.symmetric else 2]]
+        self.count, self.out_degree, self.in_degree = len(self._rows_by_id), by_id[0], by_id[-1]
+
+    @cached_property
+    def ids(self) -> Array:
+        """Ids, int64 [V], ascending. Most reports need `ids_at` only."""
+        return elementwise(self._stored.take, self._rows_by_id, dtype=self._stored.dtype)
+
+    def ids_at(self, positions: Array) -> Array:
+        """The ids [n] at some positions."""
+        ids: Array = self._stored[self._rows_by_id[positions]]
+        return ids
 
     def positions(self, vertices: Array) -> Array:
         """Positions [n] of vertices of the graph among its ids."""
-        if len(self.ids) and self.ids[-1] - self.ids[0] == len(self.ids) - 1:
-            positions: Array = vertices - self.ids[0]
-            return positions
+        if self.count:
+            first, last = self.ids_at(np.array([0, -1])).tolist()
+            if last - first == self.count - 1:
+                positions: Array = vertices - first
+                return positions
         return np.searchsorted(self.ids, vertices)
 
 
@@ -62,15 +82,6 @@ class Coordinates:
         return [f"{axis[at]:.6g}" if known else "" for axis in (self.x, self.y)]
 
 
-def vertices(graph: Folder) -> VertexColumns:
-    """Ids and degrees of the stored graph."""
-    ids, rows_by_id, *degrees = open_vertices(graph)
-    facts = GraphFacts.of(graph)
-    kind, columns = index_dtype(facts.arcs + 1), (ids, *degrees[: 1 if facts.symmetric else 2])
-    by_id = [elementwise(column.take, rows_by_id, dtype=ids.dtype if column is ids else kind) for column in columns]
-    return VertexColumns(by_id[0], by_id[1], by_id[-1])
-
-
 def arcs(graph: Folder) -> Iterator[tuple[Array, Array]]:
     """Tails and heads of the arcs of the stored graph, block by block; of an undirected graph each edge once."""
     ids, directed = ids_of(graph)[0], GraphFacts.of(graph).directed
@@ -91,13 +102,14 @@ def coordinates(edges: Folder) -> Coordinates | None:
     return None if table is None else Coordinates(*(table[name].to_numpy() for name in ("vertex", "x", "y")))
 
 
-def made_coordinates(graph: Folder, ids: Array) -> Coordinates | None:
+def made_coordinates(graph: Folder, vertices: VertexColumns) -> Coordinates | None:
     """Coordinates on a plane for the maps of a graph that has none; None if it has no vertex, or too many to be drawn so.
 
     `pipeline.report.spread` needs SciPy only: for a few hundred vertices, igraph or Graphviz would be a dependency too many.
     """
-    if not 0 < len(ids) <= MOST_MADE:
+    if not 0 < vertices.count <= MOST_MADE:
         return None
+    ids = vertices.ids
     from pipeline.report.spread import spread  # with SciPy's graphs, which take long to import
 
     blocks = [(ids[:0], ids[:0]), *arcs(graph)]
@@ -107,10 +119,20 @@ def made_coordinates(graph: Folder, ids: Array) -> Coordinates | None:
 
 
 def distances(answer: Folder, num_vertices: int) -> Iterator[pa.ChunkedArray]:
-    """The `distance` column [V] of each source of a table of paths; null where unreached."""
+    """The `distance` column [V] of each source of a table of paths; null where unreached. Integers have 32 bits if all fit."""
     files = tables.files(answer.path)
+
+    def read(place: tuple[int, int]) -> pa.ChunkedArray:
+        file, group = place
+        column = tables.read_group(files[file], group, ["distance"])["distance"]
+        fits = pa.types.is_integer(column.type) and (pc.max(column).as_py() or 0) < 2**31
+        return column.cast(pa.int32()) if fits else column
+
     for number in range(facts_of_answer(answer).num_answers):
-        yield tables.read_answer(files, number, num_vertices, ["distance"])["distance"]
+        groups = [tables.position_of(number, num_vertices, group) for group in range(tables.groups_of(num_vertices))]
+        parts = over_items(groups, read, parallel=len(groups) > 1)
+        widest = max((part.type for part in parts), key=lambda kind: kind.bit_width)
+        yield pa.chunked_array([chunk for part in parts for chunk in part.cast(widest).chunks], widest)
 
 
 def head(path: Path, rows: int) -> list[list[Any]]:

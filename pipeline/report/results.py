@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kernels.graph import Array
 from pipeline.report.aggregates import first_rows, of_parts
-from pipeline.report.reading import Coordinates
+from pipeline.report.reading import Coordinates, VertexColumns
 from pipeline.report.wording import in_unit, number
 from pipeline.store.names import VertexNames
 
@@ -86,17 +86,27 @@ def highest(batches: Sequence[pa.RecordBatch], name: str, most: int) -> pa.Table
 
 
 def farthest(
-    stage: tuple[str, str], source: Known, distance: pa.ChunkedArray, ids: Array, several: bool, coordinates: Coordinates | None
+    stage: tuple[str, str],
+    source: Known,
+    distance: pa.ChunkedArray,
+    vertices: VertexColumns,
+    several: bool,
+    coordinates: Coordinates | None,
 ) -> Top:
-    """The vertices farthest from a source; `stage` is its table and the unit of its distances, `distance` and `ids` are [V]."""
+    """The vertices farthest from a source; `stage` is its table and the unit of its distances, `distance` is [V]."""
     (table, unit), most = stage, OF_SEVERAL if several else MOST
     ends = np.cumsum([0, *map(len, distance.chunks)])
-    batches = [
-        pa.record_batch({"vertex": ids[begin : begin + len(chunk)], "distance": chunk})
-        for begin, chunk in zip(ends, distance.chunks, strict=False)
-    ]
-    first = highest(batches, "distance", most)
-    rows = [[str(vertex), number(value)] for vertex, value in zip(*(column.to_pylist() for column in first.columns), strict=True)]
+    order = [("distance", "descending"), ("vertex", "ascending")]  # by positions, as ids ascend
+
+    def of_chunk(part: tuple[int, pa.Array]) -> pa.RecordBatch:
+        begin, chunk = part
+        positions = np.arange(begin, begin + len(chunk))
+        return first_rows(pa.record_batch({"vertex": positions, "distance": chunk}), order, most)
+
+    found = pa.Table.from_batches(of_parts(of_chunk, [*zip(ends, distance.chunks, strict=False)]))
+    first = found.sort_by(order).drop_null().slice(0, most)
+    ids = vertices.ids_at(first["vertex"].to_numpy()).tolist()
+    rows = [[str(vertex), number(value)] for vertex, value in zip(ids, first["distance"].to_pylist(), strict=True)]
     columns = ["vertex", in_unit("distance", unit)]
     select, join = "vertex, distance", ""
     chosen, frame = source.pandas

@@ -95,7 +95,8 @@ class AnswerTable:
                 return range(0), self.schema.empty_table()
             return self._group(number, group)
 
-        return map_in_order(read, range(0, max(count, 1), communicator.size), _AHEAD)
+        threads = min(_AHEAD, max(1, cores() // communicator.size))  # each has a row group in memory
+        return map_in_order(read, range(0, max(count, 1), communicator.size), threads)
 
     def _group(self, number: int, group: int) -> tuple[range, pa.Table]:
         """A row group of answer `number`, and its rows' places in the answer."""

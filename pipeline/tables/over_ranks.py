@@ -6,13 +6,14 @@ shard are: on a GPU they are sorted, gathered and exchanged there.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pyarrow as pa
 
 from kernels.distributed import Communicator, Owners, Shard
-from kernels.distributed.columns import exchange_columns
+from kernels.distributed.columns import exchange_columns, indexed
+from kernels.distributed.owners import rounds
 from kernels.graph import ID, NO_ROW, OFFSET, Array
 from pipeline.errors import ProofFailed
 from pipeline.store.shards import DealtRows
@@ -44,14 +45,24 @@ class ShardVertices:
 
     def ids_of(self, rows: Array) -> Array:
         """See `RankVertices.ids_of`."""
-        ids, known = np.full_like(rows, NO_ID, ID), rows != NO_ROW
-        (ids[known],) = self.owners.request(rows[known].astype(OFFSET), self.ids)
+        ids = np.full_like(rows, NO_ID, ID)
+        for block in self.owners.blocks(len(rows), rows):
+            known = rows[block] != NO_ROW
+            (ids[block][known],) = self.owners.request(rows[block][known].astype(OFFSET), self.ids)
         return ids
 
     def rows_of(self, ids: Array) -> Array:
         """See `RankVertices.rows_of`. Every rank stores the ids of an even range of positions."""
-        first, own_ids, own_rows = self._directory()
-        wanted, of_wanted = np.unique(ids, return_inverse=True)
+        directory, rows = self._directory(), np.empty_like(ids, self.positions.dtype)
+        for block in self.owners.blocks(len(ids), ids):
+            rows[block] = self._rows_in(directory, ids[block])
+        return rows
+
+    def _rows_in(self, directory: tuple[Array, Array, Array], ids: Array) -> Array:
+        """The rows of ids by the `_directory` of all ranks. A collective."""
+        first, own_ids, own_rows = directory
+        own, is_id = np.full_like(ids, NO_ROW, self.positions.dtype), ids >= 0
+        wanted, of_wanted = indexed(ids[is_id])
         cuts = np.searchsorted(wanted, first[1:]).tolist()
         parts = [wanted[begin:end] for begin, end in pairwise([0, *cuts, len(wanted)])]
         answers = []
@@ -62,20 +73,22 @@ class ShardVertices:
             rows = np.full_like(requested, NO_ROW, self.positions.dtype)
             rows[inside] = own_rows[positions[inside]]
             answers.append(rows)
-        rows = np.concatenate(self.communicator.exchange(answers))
-        require_known(wanted, rows)
-        own: Array = rows[of_wanted]
+        own[is_id] = np.concatenate(self.communicator.exchange(answers))[of_wanted]
+        require_known(ids, own)
         return own
 
     def labelled(self, ends: Sequence[Array], labels: Array) -> Array:
         """See `RankVertices.labelled`."""
-        rows, labels = np.concatenate(ends), np.concatenate([labels] * len(ends))
-        order = np.argsort(rows, kind="stable")
-        here, given = self.owners.send(rows[order].astype(OFFSET), labels[order])
         first = self.first_row
         own = np.arange(first, first + len(self.ids), dtype=self.positions.dtype, like=self.positions)
-        own[here] = given
-        require_one_label(own, here, given)
+        is_known = np.zeros_like(own, np.bool_)
+        for block, rows in product(self.owners.blocks(len(labels), labels), ends):
+            order = np.argsort(rows[block], kind="stable")
+            here, given = self.owners.send(rows[block][order].astype(OFFSET), labels[block][order])
+            before = is_known[here]
+            require_one_label(own, here[before], given[before])
+            own[here], is_known[here] = given, True
+            require_one_label(own, here, given)
         return own
 
     def forget(self) -> None:
@@ -153,15 +166,18 @@ class Spread:
 
     def _exchange(self, groups: Sequence[range], columns: Sequence[Array]) -> list[Array]:
         """Send every rank the rows of its row group that this rank has; return the columns of this rank's row group."""
-        bounds = np.array([(group.start, group.stop) for group in groups], self._positions.dtype).ravel()
-        ends = iter(np.searchsorted(self._positions, np.asarray(bounds, like=self._positions)).tolist())
-        cuts = [slice(*cut) for cut in zip(ends, ends, strict=True)]
-        parts = [self._positions[cut] - group.start for cut, group in zip(cuts, groups, strict=True)]
-        sent = ([column[self._order[cut]] for cut in cuts] for column in columns)
-        here, *received = exchange_columns(self._communicator, parts, *sent)
-        taken = [np.zeros(len(groups[self._communicator.rank]), values.dtype, like=values) for values in received]
-        for column, values in zip(taken, received, strict=True):
-            column[here] = values
+        own = groups[self._communicator.rank]
+        taken = [np.zeros(len(own), column.dtype, like=column) for column in columns]
+        for block in rounds(max(map(len, groups)), self._positions):
+            blocks = [group[block] for group in groups]
+            bounds = np.array([(block.start, block.stop) for block in blocks], self._positions.dtype).ravel()
+            ends = iter(np.searchsorted(self._positions, np.asarray(bounds, like=self._positions)).tolist())
+            cuts = [slice(*cut) for cut in zip(ends, ends, strict=True)]
+            parts = [self._positions[cut] - group.start for cut, group in zip(cuts, groups, strict=True)]
+            sent = ([column[self._order[cut]] for cut in cuts] for column in columns)
+            here, *received = exchange_columns(self._communicator, parts, *sent)
+            for column, values in zip(taken, received, strict=True):
+                column[here] = values
         return taken
 
 
@@ -197,12 +213,15 @@ def own_rows(vertices: ShardVertices, groups: Iterator[tuple[range, pa.Table]]) 
     """Columns of a table of vertices, of the own rows in their order. Raises ProofFailed if it has other vertices."""
     columns: list[Array] = []
     for positions, table in groups:
-        rows = np.asarray(vertices.rows_by_id[positions.start : positions.stop], like=vertices.positions)
-        here, received = _to_owners(vertices, rows, _placed(vertices, table))
-        columns = columns or [np.zeros(len(vertices.ids), column.dtype, like=column) for column in received]
-        for column, values in zip(columns, received, strict=True):
-            column[here] = values
+        for block in vertices.owners.blocks(len(table), vertices.ids):
+            some = positions[block]
+            rows = np.asarray(vertices.rows_by_id[some.start : some.stop], like=vertices.positions)
+            here, received = _to_owners(vertices, rows, _placed(vertices, table[block]))
+            columns = columns or [np.zeros(len(vertices.ids), column.dtype, like=column) for column in received]
+            for column, values in zip(columns, received, strict=True):
+                column[here] = values
         position = table.schema.get_field_index("vertex")
+        del table  # before the next row group is read
     if not (columns[position] == vertices.ids).all():
         raise ProofFailed(WRONG_VERTICES)
     return columns
@@ -216,7 +235,8 @@ def own_edges(vertices: ShardVertices, groups: Iterator[tuple[range, pa.Table]])
         columns = _placed(vertices, table)
         last = require_ascending("mst: the edges", vertices.communicator, columns, last)
         received.append(_to_owners(vertices, vertices.rows_of(columns[0]), columns)[1])
-    return [np.concatenate(parts) for parts in zip(*received, strict=True)]
+        del table, columns  # before the next row group is read
+    return [np.concatenate([parts.pop(0) for parts in received]) for _ in range(len(received[0]))]
 
 
 def require_ascending(what: str, ranks: Communicator, columns: Sequence[Array], last: tuple[int, int]) -> tuple[int, int]:

@@ -195,15 +195,17 @@ def wrong_row(shard: Shard, communicator: Communicator, rooted: RootedRows, fore
     parent, weight, depth, root = rooted.parent, rooted.weight, rooted.depth, rooted.root
     alone = (parent == NO_ROW) & (weight == -1) & (depth == 0) & (root == own)
     wrong = ~np.where(parent == NO_ROW, alone, depth > 0) | (root != forest.labels)
-    src, dst = forest.src - rows.start, forest.dst
-    position, *far = rows.request(dst, shard.positions, parent, weight, depth, root)
-    near = [column[src] for column in (shard.positions, parent, weight, depth, root)]
-    is_lower, is_upper = near[1] == dst, far[0] == own[src]  # `src`
-    weights, deeper = np.where(is_lower, near[2], far[1]), np.where(is_lower, near[3] - far[2], far[2] - near[3])
-    bad = (is_lower == is_upper) | (weights != forest.weights) | (deeper != 1) | (near[4] != far[3])
-    suspects = np.concatenate([shard.positions[wrong], np.where(is_lower, near[0], position)[bad]])
-    first = communicator.min(int(suspects.min(initial=shard.num_vertices)))
+    first = int(shard.positions[wrong].min(initial=shard.num_vertices))
+    for block in rows.blocks(len(forest.src), forest.src):
+        src, dst = forest.src[block] - rows.start, forest.dst[block]
+        position, *far = rows.request(dst, shard.positions, parent, weight, depth, root)
+        near = [column[src] for column in (shard.positions, parent, weight, depth, root)]
+        is_lower, is_upper = near[1] == dst, far[0] == own[src]  # `src`
+        weights, deeper = np.where(is_lower, near[2], far[1]), np.where(is_lower, near[3] - far[2], far[2] - near[3])
+        bad = (is_lower == is_upper) | (weights != forest.weights[block]) | (deeper != 1) | (near[4] != far[3])
+        first = int(np.where(is_lower, near[0], position)[bad].min(initial=first))
+    first = communicator.min(first)
     if first < shard.num_vertices:
         return first
     parents = communicator.sum(int(np.count_nonzero(parent != NO_ROW)))
-    return -1 if parents == communicator.sum(len(src)) else 0
+    return -1 if parents == communicator.sum(len(forest.src)) else 0

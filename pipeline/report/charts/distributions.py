@@ -14,7 +14,7 @@ from pipeline.store.manifest import Folder
 
 LEVEL_BARS = 170  # each two units of the chart wide
 DISTANCE_BARS = 60
-_PART = 1 << 20  # degrees that a core counts at a time
+_BLOCK = 1 << 18  # vertices that a core counts at a time
 
 
 def degree_chart(vertices: VertexColumns) -> Chart | None:
@@ -24,17 +24,13 @@ def degree_chart(vertices: VertexColumns) -> Chart | None:
     columns = [("out-degree", vertices.out_degree), ("in-degree", vertices.in_degree)]
     if vertices.out_degree is vertices.in_degree or np.array_equal(vertices.out_degree, vertices.in_degree):
         columns = [("out-degree = in-degree", vertices.out_degree)]
-    counts_by_degree = [(name, frequencies(_parts(degrees))) for name, degrees in columns]
+    counts_by_degree = [(name, frequencies(np.array_split(column, -(-len(column) // _BLOCK)))) for name, column in columns]
     sentence = "; ".join(f"{name}: {_spread(counts)}" for name, counts in counts_by_degree) + "."
     zeros = counts_by_degree[0][1][0], counts_by_degree[-1][1][0]
     if any(zeros):
         sentence += f" Not on the axes: {zeros[0]:,} vertices of out-degree 0, {zeros[1]:,} of in-degree 0."
     points = [(name, *_present(counts[1:], first=1)) for name, counts in counts_by_degree]
     return log_log(Caption("Degrees", "degree (arcs)", "vertices", sentence), points)
-
-
-def _parts(column: Array) -> list[Array]:
-    return [column[first : first + _PART] for first in range(0, len(column), _PART)]
 
 
 def level_chart(source: int | str, distance: pa.ChunkedArray) -> Chart:

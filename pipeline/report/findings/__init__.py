@@ -78,7 +78,7 @@ def read_and_draw(
     degrees.not_drawn += why_not
     reader = StageReader(reported, atlas, stages)
     # Where memory is short, the row groups of one table after the other are read at the same time
-    rows = len(reported.vertices.ids)
+    rows = reported.vertices.count
     at_once = len(answers) > 1 and (rows <= tables.ROWS_PER_GROUP or leave_enough(_OF_ROW * rows * len(answers), "cpu"))
     by_stage = dict(zip(answers, over_items(answers.items(), reader.read, parallel=at_once), strict=True))
     if moving and (moved_and_chart := moving.result()):
@@ -107,7 +107,7 @@ def _atlas_for(
     """The atlas of `count()` maps, or None and the reason why there is none."""
     if reported.drawn_at is None:
         many = f"no coordinates, and more than {reading.MOST_MADE} vertices"
-        return None, [f"No map: the graph has {many if len(reported.vertices.ids) else 'no vertex'}."]
+        return None, [f"No map: the graph has {many if reported.vertices.count else 'no vertex'}."]
     if not (maps := count() or reported.drawn_at.made):
         return None, ["No map: no stage with a map ran."]
     from pipeline.report.atlas import Atlas  # with matplotlib's colours, which take long to import

@@ -55,9 +55,9 @@ class ReportedGraph:
     @classmethod
     def of(cls, edges: Folder, graph: Folder) -> "ReportedGraph":
         """Read the vertices of a stored graph, and what its edge list knows of them."""
-        vertices, coordinates = reading.vertices(graph), reading.coordinates(edges)
+        vertices, coordinates = reading.VertexColumns(graph), reading.coordinates(edges)
         has_some = coordinates is not None and len(coordinates.ids)
-        drawn_at = coordinates if has_some else reading.made_coordinates(graph, vertices.ids)
+        drawn_at = coordinates if has_some else reading.made_coordinates(graph, vertices)
         return cls(vertices, coordinates, drawn_at, open_names(edges), measure_of(edges, graph), decimals_of(graph))
 
     @property
@@ -124,7 +124,7 @@ class StageReader:
         if facts_of_answer(answer).seeds:
             from pipeline.report.findings.rankings import rankings
 
-            return TableFindings(rankings(algorithm, answer, len(self._graph.vertices.ids), self._graph.names))
+            return TableFindings(rankings(algorithm, answer, self._graph.vertices.count, self._graph.names))
         findings.result.sentence = of_form[algorithm.form](algorithm, answer, findings)
         return findings
 
@@ -133,7 +133,7 @@ class StageReader:
         hops = _counts_hops(algorithm)
         unit = "hops" if hops else self._graph.unit
         reached = of_table.arcs_traversed = 0
-        for position, distance in enumerate(reading.distances(answer, len(self._graph.vertices.ids))):
+        for position, distance in enumerate(reading.distances(answer, self._graph.vertices.count)):
             source, near = sources[position], len(distance) - distance.null_count
             shown = self._graph.text(source)
             reached += near
@@ -144,8 +144,8 @@ class StageReader:
             if position < DRAWN_SOURCES:
                 of_table.charts.append(level_chart(shown, distance) if hops else distance_chart(shown, distance, unit))
                 known = results.Known.by(source, self._graph.names)
-                ids, several = self._graph.vertices.ids, len(sources) > 1
-                top = results.farthest((algorithm.table_name, unit), known, distance, ids, several, self._graph.coordinates)
+                vertices, several = self._graph.vertices, len(sources) > 1
+                top = results.farthest((algorithm.table_name, unit), known, distance, vertices, several, self._graph.coordinates)
                 of_table.result.tops.append(replace(top, title=f"Farthest from {shown}"))
             if self._atlas and name in self._mapped and position < MAPPED_SOURCES:
                 of_table.maps.append(self._atlas.distances(source, shown, distance, unit))
@@ -155,7 +155,7 @@ class StageReader:
             )
         if of_table.maps and len(sources) > MAPPED_SOURCES:
             of_table.not_drawn.append(f"{name}: the first {MAPPED_SOURCES} of {len(sources):,} sources have maps.")
-        total = len(sources) * len(self._graph.vertices.ids)
+        total = len(sources) * self._graph.vertices.count
         rest = f"; {total - reached:,} unreached" if reached < total else ""
         return f"{counted(len(sources), 'source')}; {counted(reached, 'distance')}{rest}"
 
@@ -181,7 +181,7 @@ class StageReader:
 
         counts, sums, highest = zip(*of_groups(answer, ["src", "dst", "weight"], of_group), strict=True)
         edges, total = sum(counts), total_of(sums, decimals)
-        trees = len(self._graph.vertices.ids) - edges
+        trees = self._graph.vertices.count - edges
         of_table.result.figures = {
             f"{algorithm.name}: {what}": value for what, value in (("total weight", total), ("trees", trees))
         }
@@ -205,14 +205,14 @@ class StageReader:
         largest, single = int(sizes.max()), int((sizes == 1).sum())
         compared = {several: len(sizes), "vertices of the largest": largest}
         of_table.result.figures = {f"{algorithm.name}: {what}": value for what, value in compared.items()}
-        of_table.result.tops.append(results.largest(algorithm.table_name, labels, sizes, len(self._graph.vertices.ids), several))
+        of_table.result.tops.append(results.largest(algorithm.table_name, labels, sizes, self._graph.vertices.count, several))
         return (
             f"{counted(len(sizes), one, several)}; the largest has {counted(largest, 'vertex', 'vertices')} "
-            f"({largest / len(self._graph.vertices.ids):.2%})" + (f"; {single:,} of one vertex" if single else "")
+            f"({largest / self._graph.vertices.count:.2%})" + (f"; {single:,} of one vertex" if single else "")
         )
 
     def _values(self, algorithm: Algorithm, answer: Folder, of_table: TableFindings) -> str:
-        if not len(self._graph.vertices.ids):
+        if not self._graph.vertices.count:
             return "no value: the graph has no vertex"
         stage, sentences = STAGES[algorithm.name], []
         if stage.summary:
@@ -246,7 +246,7 @@ class StageReader:
         vertices = tables.read(answer.path, columns=["vertex"])["vertex"]
         reach = pc.value_counts(vertices)
         counts = pa.RecordBatch.from_arrays([reach.field("values"), reach.field("counts")], ["vertex", "reached"])
-        possible = len(self._graph.vertices.ids) ** 2
+        possible = self._graph.vertices.count**2
         of_table.result.figures = {f"{algorithm.name}: pairs": len(vertices)}
         if not len(vertices):
             return "no pair: no vertex reaches another one"

@@ -117,7 +117,7 @@ def who_of(table: pa.Table, column: str) -> list[str]:
 
 def spread(vertices: VertexColumns, some: Array, values: Array) -> pa.ChunkedArray:
     """Values of some vertices as those of all, null elsewhere."""
-    whole, known = np.zeros(len(vertices.ids)), np.zeros(len(vertices.ids), np.bool_)
+    whole, known = np.zeros(vertices.count), np.zeros(vertices.count, np.bool_)
     positions = vertices.positions(some)
     whole[positions], known[positions] = values, True
     return pa.chunked_array([pa.array(whole, mask=~known)])
@@ -130,4 +130,4 @@ def quoted_name(name: str) -> str:
 
 def share(count: int, vertices: VertexColumns) -> str:
     """A number of vertices, of all."""
-    return f"{count:,} of {counted(len(vertices.ids), 'vertex', 'vertices')}"
+    return f"{count:,} of {counted(vertices.count, 'vertex', 'vertices')}"

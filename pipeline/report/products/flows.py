@@ -20,7 +20,7 @@ def show(product: Folder, context: ReportContext) -> ProductPart:
     shown = table.select(["src", "dst", "flow"])
     tops = [top(f"Arcs with most {unit}", ("src", "dst", "flow"), shown, sql, by=2)]
     sentence = f"{counted(len(table), 'arc')} with a path, of {counted(facts.sources, 'source')}{_unconnected(facts, unit)}"
-    into = np.zeros(len(vertices.ids))
+    into = np.zeros(vertices.count)
     np.add.at(into, vertices.positions(table["dst"].to_numpy()), table["flow"].to_numpy())
     drawn = ValueMap(
         title=f"{weight or 'Paths'} that lead into a vertex",

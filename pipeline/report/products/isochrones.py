@@ -62,7 +62,7 @@ def show(product: Folder, context: ReportContext) -> ProductPart:
     count = ProductFacts.of(product).sources
     to = "; paths lead to them" if product.manifest.parameters["direction"] == "to" else ""
     result = Result(context.title, f"{counted(count, 'source')}, {counted(len(table), 'row')}{to}", tops, {})
-    of_all = count == len(vertices.ids)
+    of_all = count == vertices.count
     maps = [_map_of(last, name, within, of_all, context) for name in ("vertices", *sums[:SUMS])]
     of_vertices, *of_sums = maps if len(last) else [None]
     drawn_sums = [drawn for drawn in of_sums if drawn][:1]
@@ -132,9 +132,7 @@ def _isochrones(product: Folder, context: ReportContext) -> Isochrones | None:
         sentence=f"What is within each threshold of {nearest}{filled}; the rest is grey.",
         unit=context.unit,
         thresholds=thresholds,
-        within=(
-            _within(reached, sources, thresholds, context.vertices) if reached else np.full(len(context.vertices.ids), np.nan)
-        ),
+        within=(_within(reached, sources, thresholds, context.vertices) if reached else np.full(context.vertices.count, np.nan)),
         areas=_areas(polygons, sources, thresholds) if polygons else [],
         marked=sources,
         what="source",
@@ -142,7 +140,7 @@ def _isochrones(product: Folder, context: ReportContext) -> Isochrones | None:
 
 
 def _within(reached: Folder, sources: Array, thresholds: Sequence[float], vertices: VertexColumns) -> Array:
-    least = np.full(len(vertices.ids), np.inf)
+    least = np.full(vertices.count, np.inf)
     for batch in _rows(reached, sources, ["source", "vertex", "distance"]):
         np.minimum.at(least, vertices.positions(batch["vertex"].to_numpy()), batch["distance"].to_numpy().astype(np.float64))
     levels = np.searchsorted(np.array(thresholds, np.float64), least).astype(np.float64)

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.answers import Forest
-from kernels.cpu.parallel import cores
 from kernels.forest.sharded.rooting import RootedRows, root_forest, wrong_row
 from kernels.graph import NO_ROW, Array
 from pipeline.cluster.protocol import TaskContext
@@ -78,7 +77,7 @@ class _Inputs(NamedTuple):
 def _write(inputs: _Inputs, keys: Sequence[str], attempts: Path, context: TaskContext, _: range) -> _RankFiles:
     held = context.rows_of_shard(inputs.graph)
     rooted = root_forest(held.shard, held.communicator, _edges(held, inputs))
-    with tables.Files(attempts, inputs.schema, keys, cores()) as files:
+    with tables.Files(attempts, inputs.schema, keys, held.threads) as files:
         for number, batch in held.batches(_FORM, rooted, inputs.schema, 0):
             files.write(number, batch)
     return _RankFiles(files.paths, int(np.count_nonzero(rooted.parent == NO_ROW)), int(rooted.depth.max(initial=0)))

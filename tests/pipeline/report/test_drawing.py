@@ -2,6 +2,7 @@
 
 import io
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from pipeline.report.aggregates import bins
 from pipeline.report.atlas import Atlas
 from pipeline.report.charts import distributions
 from pipeline.report.charts.distributions import degree_chart, distance_chart
-from pipeline.report.reading import Coordinates, VertexColumns
+from pipeline.report.reading import Coordinates
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
 from tests.reports import grid, run
@@ -172,6 +173,6 @@ def test_degrees_are_counted_in_parts(monkeypatch):
     for columns in ((out, into), (out, out), (out, out.copy())):
         drawn = []
         for part in (2, 1 << 20):
-            monkeypatch.setattr(distributions, "_PART", part)
-            drawn.append(degree_chart(VertexColumns(np.arange(6), *columns)))
+            monkeypatch.setattr(distributions, "_BLOCK", part)
+            drawn.append(degree_chart(SimpleNamespace(out_degree=columns[0], in_degree=columns[1])))
         assert drawn[0] == drawn[1] and "degree" in str(drawn[0])

@@ -24,7 +24,7 @@ def test_streets_and_the_forest_follow_their_lines(tmp_path):
     edges, graph, answer = (manifest.read(tmp_path / "out" / "steps" / name) for name in ("edges", "graph", "mst"))
     streets = DrawnStreets.of(edges, graph)
     coordinates = reading.coordinates(edges)
-    atlas = Atlas(graph, coordinates, reading.vertices(graph).ids, 1, streets=streets)
+    atlas = Atlas(graph, coordinates, reading.VertexColumns(graph).ids, 1, streets=streets)
     projection = maps.project(coordinates)
     for drawn in (streets.network(projection), streets.edges(projection, tables.read(answer.path))):
         covered = drawn.entries != drawn.nothing
