@@ -15,6 +15,7 @@ import pyarrow as pa
 from kernels import algorithm
 from kernels.answers import Closure, Components, EdgeBetweenness, Flows, Forest, Paths, Ranking, ReachabilityIndex, RowLabels
 from kernels.arrays import is_cupy_array
+from kernels.cpu.gathers import first_other, gathered
 from kernels.cpu.parallel import assign, elementwise
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
 from pipeline.errors import ProofFailed
@@ -100,7 +101,7 @@ class TableForm:
             elif self.of_vertices:
                 if len(column) != graph.num_vertices:
                     raise ProofFailed(WRONG_VERTICES)
-                column = elementwise(column.take, graph.positions, dtype=column.dtype)
+                column = gathered(column, graph.positions)
             read.append(column)
         return self.answer(AllVertices(graph, dtype_of_weights(graph.out)), read, source)
 
@@ -131,9 +132,7 @@ class AllVertices:
 
     def ids_of(self, rows: Array) -> Array:
         """See `RankVertices.ids_of`."""
-        ids: Array = self._graph.ids.take(rows)  # the last one for NO_ROW
-        ids[rows == NO_ROW] = NO_ID
-        return ids
+        return gathered(self._graph.ids, rows, NO_ID)
 
     def rows_of(self, ids: Array) -> Array:
         """See `RankVertices.rows_of`."""
@@ -296,4 +295,4 @@ def form_of(stage: algorithm.Algorithm, seeded: bool = False) -> TableForm:
 
 def _all_equal(values: Array, others: Array, positions: Array) -> bool:
     """Whether `values` are `others[positions]`."""
-    return bool(elementwise(lambda values, positions: values == others.take(positions), values, positions, dtype=np.bool_).all())
+    return first_other(values, others, positions) < 0

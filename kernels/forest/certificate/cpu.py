@@ -13,6 +13,7 @@ from kernels.answers import Forest
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_labels, require_rows
 from kernels.cpu.compiled import njit
+from kernels.cpu.gathers import gathered
 from kernels.cpu.parallel import Range, elementwise, over_items, over_rows, ranges
 from kernels.forest.certificate import reasons
 from kernels.forest.certificate.edges import greater_of, keys_of
@@ -50,7 +51,7 @@ def _require_edges(graph: Graph, forest: Forest) -> tuple[Array, Array, Array]:
     )
     dtype = np.dtype(np.int64) if graph.out.weights is None else graph.out.weights.dtype
     weights = require_array("weights", forest.weights, length, dtype)
-    low, high = (elementwise(graph.positions.take, rows, dtype=src.dtype) for rows in (src, dst))
+    low, high = (gathered(graph.positions, rows) for rows in (src, dst))
     wrong = elementwise(np.greater_equal, low, high, dtype=np.bool_)
     if wrong.any():
         raise Broken(reasons.wrong_end(graph, src, dst, int(wrong.argmax())))
@@ -70,7 +71,7 @@ def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, keys: A
     arcs = frozen(graph.out.offsets), frozen(graph.out.indices)
     arc_weights = None if graph.out.weights is None else frozen(graph.out.weights)
     tops = paths.top[: graph.num_vertices if len(src) else 0]  # without edges none is read
-    greatest_above = frozen(elementwise(weights.take, tops, dtype=weights.dtype))
+    greatest_above = frozen(gathered(weights, tops, 0))
     edges = src, dst, weights, keys
     sides = (
         *arcs,
