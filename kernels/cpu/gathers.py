@@ -18,7 +18,7 @@ def gathered(values: Array, rows: Array, missing: Any = None) -> Array:
     """`values[rows]`, on all cores.
 
     Args:
-        values ([n]): Of any type of 1, 4 or 8 bytes.
+        values ([n]): Numbers or truth values.
         rows (int32 or int64 [m]): From 0 to n - 1; also NO_ROW, if there is a value for it.
         missing: The value for NO_ROW.
 

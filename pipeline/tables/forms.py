@@ -111,7 +111,11 @@ def _of_rows(answer: Any, rows: Array) -> Any:
     if isinstance(answer, ReachabilityIndex):
         node, labels = answer.condensation.node[rows], answer.labels
         return RowLabels(answer.condensation.names[node], labels.level[node], labels.low[:, node], labels.post[:, node])
-    return with_arrays(answer, lambda array: array.take(rows, axis=-1) if array.ndim else array)
+
+    def of_rows(array: Array) -> Array:
+        return gathered(array, rows) if array.ndim == 1 else array.take(rows, axis=-1) if array.ndim else array
+
+    return with_arrays(answer, of_rows)
 
 
 def require_known(ids: Array, rows: Array) -> None:
@@ -128,7 +132,7 @@ class AllVertices:
 
     def __init__(self, graph: VertexRows, weight: np.dtype[Any] = ID, rows: Array | None = None) -> None:
         self._graph = graph
-        self.ids, self.weight = graph.ids if rows is None else graph.ids[rows], weight
+        self.ids, self.weight = graph.ids if rows is None else gathered(graph.ids, rows), weight
 
     def ids_of(self, rows: Array) -> Array:
         """See `RankVertices.ids_of`."""
