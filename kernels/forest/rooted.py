@@ -47,11 +47,13 @@ def _by_leaves(src: Array, dst: Array, labels: Array, num_vertices: int) -> tupl
     """`parent`, `edge` and `depth` of a `RootedForest` on all cores, or on one of a few, leaf by leaf."""
     from kernels.forest.rooting import count, descend, peel, root_alone  # imports Numba
 
-    parent, edge, depth = (np.full(num_vertices, NO_ROW, src.dtype) for _ in range(3))
-    if cores() < _WORTH_ATOMICS:
-        root_alone(frozen(src), frozen(dst), frozen(labels), parent, edge, depth)
-        return parent, edge, depth
+    parent, edge = (np.full(num_vertices, NO_ROW, src.dtype) for _ in range(2))
     degree, link, is_root = np.zeros_like(parent), np.zeros_like(parent), np.zeros(num_vertices, np.bool_)
+    if cores() < _WORTH_ATOMICS:
+        order, depth = np.empty_like(parent), np.zeros_like(parent)
+        root_alone(frozen(src), frozen(dst), frozen(labels), is_root, degree, link, order, parent, edge, depth)
+        return parent, edge, depth
+    depth = np.full_like(parent, NO_ROW)
     ends, of_edges, of_vertices = (frozen(src), frozen(dst)), ranges(len(src)), ranges(num_vertices)
     over_items(of_edges, lambda part: count(*ends, frozen(labels), *part, is_root, degree, link))
     over_items(of_vertices, lambda part: peel(*ends, is_root, *part, degree, link, parent, edge))
