@@ -1,6 +1,7 @@
 """Gathers on all cores: compiled loops for long arrays of NumPy, which take a third of the time of NumPy's `take`.
 
-NumPy first widens rows to 64 bits. Short arrays, and those of CuPy, are left to it: Numba need not be imported for them.
+NumPy first widens rows to 64 bits. It gathers from short arrays, and from all of a process without Numba: one on a GPU does not
+import it for this.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import numpy as np
 
 from kernels.arrays import frozen, is_cupy_array
 from kernels.cpu import parallel
-from kernels.cpu.compiled import njit
+from kernels.cpu.compiled import is_imported, njit
 from kernels.graph import NO_ROW, Array
 
 
@@ -79,7 +80,7 @@ def looked_up(table: Array, low: int, ids: Array) -> Array:
 
 
 def _is_long(array: Array) -> bool:
-    return len(array) >= parallel.WORTH_A_THREAD and not is_cupy_array(array)
+    return len(array) >= parallel.WORTH_A_THREAD and is_imported() and not is_cupy_array(array)
 
 
 def _bits(array: Array) -> Array:

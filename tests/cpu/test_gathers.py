@@ -1,5 +1,9 @@
 """Gathers: compiled loops return what NumPy does, and refuse rows that do not exist."""
 
+import subprocess
+import sys
+
+import numba  # noqa: F401 (without it nothing is compiled)
 import numpy as np
 import pytest
 
@@ -50,6 +54,13 @@ def test_the_first_other_value_is_found(long):
     assert first_other(values, others, rows) == -1
     values[[40, 70]] += 1
     assert first_other(values, others, rows) == 40
+
+
+def test_numba_is_not_imported_for_a_gather():
+    """A run on a GPU writes tables from long arrays of NumPy, too."""
+    gather = "gathered(np.arange(1 << 20), np.arange(1 << 20, dtype=np.int32), -1)"
+    code = f"import sys, numpy as np\nfrom kernels.cpu.gathers import gathered\n{gather}\nsys.exit('numba' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_ids_are_looked_up_however_far_they_are(long):
