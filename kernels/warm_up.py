@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 from kernels.algorithm import Algorithm
 from kernels.arrays import frozen
 from kernels.cpu import parallel
-from kernels.cpu.gathers import first_other, gathered, looked_up
+from kernels.cpu.parallel import first_other, gathered, looked_up
 from kernels.distributed.communicator import SingleRank
 from kernels.graph import NO_ROW, Graph
 from kernels.layout.building import build_csr

@@ -7,8 +7,7 @@ import numpy as np
 
 from kernels.answers import Certificate
 from kernels.arrays import frozen
-from kernels.cpu.gathers import first_other
-from kernels.cpu.parallel import elementwise
+from kernels.cpu.parallel import elementwise, first_other
 from kernels.gpu.loader import to_host
 from kernels.graph import NO_ROW, Array, Graph, index_dtype
 

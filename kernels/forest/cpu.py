@@ -20,8 +20,7 @@ from kernels.components.naming import smallest_ids
 from kernels.components.union_find import flatten, root_of, unite
 from kernels.cpu.atomics import compare_and_swap
 from kernels.cpu.compiled import njit
-from kernels.cpu.gathers import gathered
-from kernels.cpu.parallel import cores, over_items, ranges, ranges_of_rows, running_sums
+from kernels.cpu.parallel import cores, gathered, over_items, ranges, ranges_of_rows, running_sums
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype
 
 _DENSE = 6  # edges per vertex from which on the filter saves time

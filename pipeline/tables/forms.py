@@ -15,8 +15,7 @@ import pyarrow as pa
 from kernels import algorithm
 from kernels.answers import Closure, Components, EdgeBetweenness, Flows, Forest, Paths, Ranking, ReachabilityIndex, RowLabels
 from kernels.arrays import is_cupy_array
-from kernels.cpu.gathers import first_other, gathered
-from kernels.cpu.parallel import assign, elementwise
+from kernels.cpu.parallel import assign, elementwise, first_other, gathered
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import Backend, bring, fetch
@@ -112,10 +111,7 @@ def _of_rows(answer: Any, rows: Array) -> Any:
         node, labels = answer.condensation.node[rows], answer.labels
         return RowLabels(answer.condensation.names[node], labels.level[node], labels.low[:, node], labels.post[:, node])
 
-    def of_rows(array: Array) -> Array:
-        return gathered(array, rows) if array.ndim == 1 else array.take(rows, axis=-1) if array.ndim else array
-
-    return with_arrays(answer, of_rows)
+    return with_arrays(answer, lambda array: array.take(rows, axis=-1) if array.ndim else array)
 
 
 def require_known(ids: Array, rows: Array) -> None:

@@ -6,8 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kernels.cpu.gathers import looked_up
-from kernels.cpu.parallel import assign
+from kernels.cpu.parallel import assign, looked_up
 from kernels.derived import Derived
 from kernels.graph import NO_ROW, Array
 from pipeline.errors import not_in_graph

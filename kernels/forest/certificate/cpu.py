@@ -13,8 +13,7 @@ from kernels.answers import Forest
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_labels, require_rows
 from kernels.cpu.compiled import njit
-from kernels.cpu.gathers import gathered
-from kernels.cpu.parallel import Range, elementwise, over_items, over_rows, ranges
+from kernels.cpu.parallel import Range, elementwise, gathered, over_items, over_rows, ranges
 from kernels.forest.certificate import reasons
 from kernels.forest.certificate.edges import greater_of, keys_of
 from kernels.forest.certificate.hierarchy import Level

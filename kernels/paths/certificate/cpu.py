@@ -8,8 +8,7 @@ from kernels.answers import Paths
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_rows, require_source
 from kernels.cpu.compiled import njit
-from kernels.cpu.gathers import first_other
-from kernels.cpu.parallel import first_over_rows, over_rows
+from kernels.cpu.parallel import first_other, first_over_rows, over_rows
 from kernels.graph import NO_ROW, UNREACHED, Array, Csr, Graph, distance_dtype
 from kernels.paths.certificate import reasons
 

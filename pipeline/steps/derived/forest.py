@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kernels.cpu.gathers import gathered
-from kernels.cpu.parallel import cores, elementwise
+from kernels.cpu.parallel import cores, elementwise, gathered
 from kernels.derived import Derived
 from kernels.forest.rooted import BYTES_PER_VERTEX, RULES, RootedForest, edges_above, root_forest, wrong_vertex
 from kernels.graph import NO_ROW, Array, index_dtype

@@ -7,8 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kernels.cpu.gathers import gathered
-from kernels.cpu.parallel import cores
+from kernels.cpu.parallel import cores, gathered
 from kernels.graph import Array
 from pipeline.comparison.earlier import EarlierTable
 from pipeline.runtime.threads import map_in_order

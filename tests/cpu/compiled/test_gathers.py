@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernels.cpu import parallel
-from kernels.cpu.gathers import first_other, gathered, looked_up
+from kernels.cpu.parallel import first_other, gathered, looked_up
 
 LENGTHS = [1, 10**9]  # from which on loops are compiled
 
@@ -59,7 +59,7 @@ def test_the_first_other_value_is_found(long):
 def test_numba_is_not_imported_for_a_gather():
     """A run on a GPU writes tables from long arrays of NumPy, too."""
     gather = "gathered(np.arange(1 << 20), np.arange(1 << 20, dtype=np.int32), -1)"
-    code = f"import sys, numpy as np\nfrom kernels.cpu.gathers import gathered\n{gather}\nsys.exit('numba' in sys.modules)"
+    code = f"import sys, numpy as np\nfrom kernels.cpu.parallel import gathered\n{gather}\nsys.exit('numba' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
