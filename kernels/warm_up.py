@@ -12,8 +12,9 @@ from numpy.typing import DTypeLike
 from kernels.algorithm import Algorithm
 from kernels.arrays import frozen
 from kernels.cpu import parallel
+from kernels.cpu.parallel import first_other, gathered, looked_up
 from kernels.distributed.communicator import SingleRank
-from kernels.graph import Graph
+from kernels.graph import NO_ROW, Graph
 from kernels.layout.building import build_csr
 from kernels.layout.certificate import certify_layout
 from kernels.layout.certificate.claim import Claim
@@ -39,6 +40,7 @@ def _compile_for(weights: DTypeLike | None) -> None:
             graph = _graph(weights, symmetric)
             for algorithm in ALGORITHMS:
                 _warm_up(algorithm, graph)
+            _gather(graph)
 
 
 def _warm_up(algorithm: Algorithm, graph: Graph) -> None:
@@ -48,6 +50,14 @@ def _warm_up(algorithm: Algorithm, graph: Graph) -> None:
     answer = algorithm.resolve("solver")(graph, *([0] if algorithm.has_sources else []))
     certificate = algorithm.resolve("certificate")(graph, answer)
     assert certificate.holds, certificate.reason
+
+
+def _gather(graph: Graph) -> None:
+    """What tables of the graph's answers are written and read with."""
+    rows, table = graph.rows_by_id, np.append(graph.rows_by_id, graph.rows_by_id.dtype.type(NO_ROW))
+    ids = gathered(graph.ids, rows)
+    assert first_other(ids, graph.ids, rows) == -1
+    assert np.array_equal(looked_up(table, int(ids[0]), ids), rows)
 
 
 def _graph(weights: DTypeLike | None, symmetric: bool) -> Graph:

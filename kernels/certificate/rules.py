@@ -7,7 +7,7 @@ import numpy as np
 
 from kernels.answers import Certificate
 from kernels.arrays import frozen
-from kernels.cpu.parallel import elementwise
+from kernels.cpu.parallel import elementwise, first_other
 from kernels.gpu.loader import to_host
 from kernels.graph import NO_ROW, Array, Graph, index_dtype
 
@@ -99,9 +99,8 @@ def require_source(graph: RowNames, source: Any) -> int:
 def require_labels(graph: Graph, labels: Any) -> Array:
     """Frozen `labels`, or Broken unless each names a row that names itself and has no greater id than those it names."""
     rows = require_rows("labels", labels, graph.num_vertices, graph.num_vertices, row=graph.rows_by_id.dtype)
-    astray = elementwise(lambda own: rows.take(own) != own, rows, dtype=np.bool_)
-    if astray.any():
-        raise Broken(label_astray(graph, rows, int(astray.argmax())))
+    if (astray := first_other(rows, rows, rows)) >= 0:
+        raise Broken(label_astray(graph, rows, astray))
     greater = elementwise(lambda own, ids: graph.ids.take(own) > ids, rows, graph.ids, dtype=np.bool_)
     if greater.any():
         raise Broken(label_greater(graph, rows, int(greater.argmax())))

@@ -3,6 +3,7 @@
 The import takes half a second, and a run that finds all its steps valid, or computes on a GPU, calls no such function.
 """
 
+import sys
 from collections.abc import Callable
 from functools import update_wrapper
 from threading import Lock
@@ -50,6 +51,11 @@ class Compiled:
     def targetoptions(self) -> Any:
         """Where Numba reads whether to inline the function into a caller."""
         return self.dispatcher.targetoptions
+
+
+def is_imported() -> bool:
+    """Whether this process imports Numba, or has done so: what only may be compiled does not make a run on a GPU wait for it."""
+    return "numba" in sys.modules
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -20,7 +20,7 @@ from kernels.components.naming import smallest_ids
 from kernels.components.union_find import flatten, root_of, unite
 from kernels.cpu.atomics import compare_and_swap
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import cores, elementwise, over_items, ranges, ranges_of_rows, running_sums
+from kernels.cpu.parallel import cores, gathered, over_items, ranges, ranges_of_rows, running_sums
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype
 
 _DENSE = 6  # edges per vertex from which on the filter saves time
@@ -43,10 +43,10 @@ def span(graph: Graph) -> Forest:
         which = frozen(graph.positions), frozen(tree), above, limit
         lists = [_listed(side, which) for side in sides[: 1 if graph.symmetric else 2]]
         src, dst, listed = _merged(graph, lists)
-        near, far = (src, dst) if above < 0 else (_mapped(tree, src), _mapped(tree, dst))  # at first each row is a tree
+        near, far = (src, dst) if above < 0 else (gathered(tree, src), gathered(tree, dst))  # at first each row is a tree
         chosen, joined = _join(near, far, listed, int(tree.max(initial=-1)) + 1)
-        parts.append((_mapped(src, chosen), _mapped(dst, chosen), _mapped(listed, chosen)))
-        tree = _mapped(joined, tree)
+        parts.append((gathered(src, chosen), gathered(dst, chosen), gathered(listed, chosen)))
+        tree = gathered(joined, tree)
     return Forest(*_merged(graph, parts), smallest_ids(graph, tree))
 
 
@@ -187,12 +187,8 @@ def _join(near: Array, far: Array, weights: Array, size: int) -> tuple[Array, Ar
         edges = _contract(edges, number)
     joined = np.arange(size, dtype=near.dtype)
     for number in reversed(rounds):
-        joined = _mapped(joined, number)
+        joined = gathered(joined, number)
     return np.flatnonzero(chosen), joined
-
-
-def _mapped(values: Array, places: Array) -> Array:
-    return elementwise(values.take, places, dtype=values.dtype)
 
 
 def _round(edges: tuple[Array, ...], vertices: int, chosen: Array) -> tuple[Array, int]:

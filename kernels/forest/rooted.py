@@ -7,11 +7,12 @@ tours around the trees are ranked at once. A tree has one path from its root to 
 import numpy as np
 
 from kernels.arrays import frozen, is_cupy_array
-from kernels.cpu.parallel import elementwise, over_items, ranges
+from kernels.cpu.parallel import cores, elementwise, over_items, ranges
 from kernels.graph import NO_ROW, Array
 from kernels.records import dataclass
 
 BYTES_PER_VERTEX = {"cpu": 88, "gpu": 160}  # of memory that rooting a forest and checking it take at most
+_WORTH_ATOMICS = 4  # cores; atomic operations take 2.5 times the processor time of one thread alone (measured on two)
 RULES = (
     "each edge of the forest connects one vertex with its parent, and has its weight",
     "a vertex is one deeper than its parent, in the same tree",
@@ -43,11 +44,16 @@ def root_forest(src: Array, dst: Array, labels: Array, num_vertices: int) -> Roo
 
 
 def _by_leaves(src: Array, dst: Array, labels: Array, num_vertices: int) -> tuple[Array, Array, Array]:
-    """`parent`, `edge` and `depth` of a `RootedForest` on all cores, leaf by leaf."""
-    from kernels.forest.rooting import count, descend, peel  # imports Numba
+    """`parent`, `edge` and `depth` of a `RootedForest` on all cores, or on one of a few, leaf by leaf."""
+    from kernels.forest.rooting import count, descend, peel, root_alone  # imports Numba
 
-    parent, edge, depth = (np.full(num_vertices, NO_ROW, src.dtype) for _ in range(3))
+    parent, edge = (np.full(num_vertices, NO_ROW, src.dtype) for _ in range(2))
     degree, link, is_root = np.zeros_like(parent), np.zeros_like(parent), np.zeros(num_vertices, np.bool_)
+    if cores() < _WORTH_ATOMICS:
+        order, depth = np.empty_like(parent), np.zeros_like(parent)
+        root_alone(frozen(src), frozen(dst), frozen(labels), is_root, degree, link, order, parent, edge, depth)
+        return parent, edge, depth
+    depth = np.full_like(parent, NO_ROW)
     ends, of_edges, of_vertices = (frozen(src), frozen(dst)), ranges(len(src)), ranges(num_vertices)
     over_items(of_edges, lambda part: count(*ends, frozen(labels), *part, is_root, degree, link))
     over_items(of_vertices, lambda part: peel(*ends, is_root, *part, degree, link, parent, edge))
@@ -106,6 +112,22 @@ def wrong_vertex(forest: RootedForest, src: Array, dst: Array, labels: Array) ->
 
     Every edge has to be that of one vertex: then there are E vertices with parents, and V - E roots, one for each tree.
     """
+    wrong = _first_wrong_of_gpu(forest, src, dst, labels) if is_cupy_array(src) else _first_wrong(forest, src, dst, labels)
+    # Each vertex below another one names an edge that ends at both; two vertices that name one edge would be each other's parent.
+    if wrong >= 0 or int(np.count_nonzero(forest.parent != NO_ROW)) == len(src):
+        return wrong
+    return 0
+
+
+def _first_wrong(forest: RootedForest, src: Array, dst: Array, labels: Array) -> int:
+    from kernels.forest.checking import first_wrong  # imports Numba
+
+    arrays = tuple(map(frozen, (forest.parent, forest.edge, forest.depth, forest.root, src, dst, labels)))
+    firsts = over_items(ranges(len(forest.parent)), lambda part: first_wrong(*arrays, *part))
+    return next((vertex for vertex in firsts if vertex >= 0), -1)
+
+
+def _first_wrong_of_gpu(forest: RootedForest, src: Array, dst: Array, labels: Array) -> int:
     vertices = np.arange(len(forest.parent), dtype=forest.parent.dtype, like=forest.parent)
 
     def right(vertex: Array, parent: Array, edge: Array, depth: Array, root: Array) -> Array:
@@ -123,7 +145,19 @@ def wrong_vertex(forest: RootedForest, src: Array, dst: Array, labels: Array) ->
         return is_right
 
     is_right = elementwise(right, vertices, forest.parent, forest.edge, forest.depth, forest.root, dtype=np.bool_)
-    if not is_right.all():
-        return int(is_right.argmin())
-    # Each vertex below another one names an edge that ends at both; two vertices that name one edge would be each other's parent.
-    return -1 if int(np.count_nonzero(forest.parent != NO_ROW)) == len(src) else 0
+    return -1 if is_right.all() else int(is_right.argmin())
+
+
+def edges_above(above: Array, src: Array, dst: Array) -> Array:
+    """The number of the edge between each vertex and the one `above` it, index width [V]; NO_ROW where there is no such edge."""
+    edges = np.full_like(above, NO_ROW)
+    if not is_cupy_array(src):
+        from kernels.forest.checking import name_edges
+
+        arrays = frozen(above), frozen(src), frozen(dst)
+        over_items(ranges(len(src)), lambda part: name_edges(*arrays, *part, edges))
+        return edges
+    for lower, upper in ((src, dst), (dst, src)):
+        numbers = np.flatnonzero(above[lower] == upper).astype(edges.dtype)
+        edges[lower[numbers]] = numbers
+    return edges

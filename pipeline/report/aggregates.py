@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from kernels.cpu.parallel import over_items
 from kernels.decimals import units_of
 from kernels.graph import Array
+from pipeline.store.arrays import dtype_of
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
@@ -45,8 +46,10 @@ def first_rows(batch: pa.RecordBatch, order: Sequence[tuple[str, str]], most: in
     """
     column = batch.column(order[0][0])
     whole = len(batch) // _BLOCK
-    if whole > most and not column.null_count:
-        values = column.to_numpy()
+    if whole > most:
+        kind = dtype_of(column.type)
+        least = -np.inf if kind.kind == "f" else np.iinfo(kind).min  # for nulls: where it reaches them, all rows do
+        values = (column.fill_null(pa.scalar(least, column.type)) if column.null_count else column).to_numpy()
         maxima = values[: whole * _BLOCK].reshape(whole, _BLOCK).max(axis=1)
         if not np.isnan(maxima).any():  # which no row would reach
             batch = batch.take(pa.array(np.flatnonzero(values >= np.partition(maxima, -most)[-most])))

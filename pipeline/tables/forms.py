@@ -15,7 +15,7 @@ import pyarrow as pa
 from kernels import algorithm
 from kernels.answers import Closure, Components, EdgeBetweenness, Flows, Forest, Paths, Ranking, ReachabilityIndex, RowLabels
 from kernels.arrays import is_cupy_array
-from kernels.cpu.parallel import assign, elementwise
+from kernels.cpu.parallel import assign, elementwise, first_other, gathered
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import Backend, bring, fetch
@@ -100,7 +100,7 @@ class TableForm:
             elif self.of_vertices:
                 if len(column) != graph.num_vertices:
                     raise ProofFailed(WRONG_VERTICES)
-                column = elementwise(column.take, graph.positions, dtype=column.dtype)
+                column = gathered(column, graph.positions)
             read.append(column)
         return self.answer(AllVertices(graph, dtype_of_weights(graph.out)), read, source)
 
@@ -110,6 +110,7 @@ def _of_rows(answer: Any, rows: Array) -> Any:
     if isinstance(answer, ReachabilityIndex):
         node, labels = answer.condensation.node[rows], answer.labels
         return RowLabels(answer.condensation.names[node], labels.level[node], labels.low[:, node], labels.post[:, node])
+
     return with_arrays(answer, lambda array: array.take(rows, axis=-1) if array.ndim else array)
 
 
@@ -127,13 +128,11 @@ class AllVertices:
 
     def __init__(self, graph: VertexRows, weight: np.dtype[Any] = ID, rows: Array | None = None) -> None:
         self._graph = graph
-        self.ids, self.weight = graph.ids if rows is None else graph.ids[rows], weight
+        self.ids, self.weight = graph.ids if rows is None else gathered(graph.ids, rows), weight
 
     def ids_of(self, rows: Array) -> Array:
         """See `RankVertices.ids_of`."""
-        ids: Array = self._graph.ids.take(rows)  # the last one for NO_ROW
-        ids[rows == NO_ROW] = NO_ID
-        return ids
+        return gathered(self._graph.ids, rows, NO_ID)
 
     def rows_of(self, ids: Array) -> Array:
         """See `RankVertices.rows_of`."""
@@ -296,4 +295,4 @@ def form_of(stage: algorithm.Algorithm, seeded: bool = False) -> TableForm:
 
 def _all_equal(values: Array, others: Array, positions: Array) -> bool:
     """Whether `values` are `others[positions]`."""
-    return bool(elementwise(lambda values, positions: values == others.take(positions), values, positions, dtype=np.bool_).all())
+    return first_other(values, others, positions) < 0

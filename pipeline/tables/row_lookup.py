@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kernels.cpu.parallel import assign, elementwise
+from kernels.cpu.parallel import assign, looked_up
 from kernels.derived import Derived
 from kernels.graph import NO_ROW, Array
 from pipeline.errors import not_in_graph
@@ -58,16 +58,9 @@ def _new_finder(graph: VertexRows) -> Callable[[Array], Array]:
     low, high = (int(ids[rows_by_id[end]]) for end in (0, -1)) if graph.num_vertices else (0, -1)
     if not 0 < high - low + 1 <= _ENTRIES * graph.num_vertices:
         return partial(_search, graph)
-    last = np.uint64(high - low + 1)
-    table = np.full_like(rows_by_id, NO_ROW, shape=(int(last) + 1,))  # the last entry is for every other id
+    table = np.full_like(rows_by_id, NO_ROW, shape=(high - low + 2,))  # the last entry is for every other id
     assign(table, ids - low, np.arange(len(ids), dtype=rows_by_id.dtype, like=rows_by_id))
-
-    def find(ids: Array) -> Array:
-        positions = np.subtract(ids, low, dtype=np.int64).view(np.uint64)  # below `low`, also where it overflows: at least `last`
-        rows: Array = table.take(np.minimum(positions, last, out=positions).view(np.int64))
-        return rows
-
-    return lambda ids: elementwise(find, ids, dtype=table.dtype)
+    return partial(looked_up, table, low)
 
 
 def _search(graph: VertexRows, ids: Array) -> Array:

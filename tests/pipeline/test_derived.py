@@ -13,6 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from kernels.cpu import parallel
+from kernels.forest import rooted
 from kernels.forest.rooted import RootedForest, root_forest, wrong_vertex
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.loading import run_config
@@ -152,15 +153,19 @@ def test_several_threads_root_a_forest_as_one_does(monkeypatch):
     edges = np.array([(random.integers(max(0, i - 3), i), i) for i in range(1, 3000)])
     src, dst = np.sort(random.permutation(3000)[edges], axis=1).T.astype(np.int32)
     labels = np.zeros(len(src), np.int32)
+    monkeypatch.setattr(rooted, "_WORTH_ATOMICS", 10**9)
     alone = root_forest(src, dst, labels, 3000)
     assert wrong_vertex(alone, src, dst, labels) == -1
     monkeypatch.setattr(parallel, "WORTH_A_THREAD", 1)
     monkeypatch.setattr(parallel, "cores", lambda: 3)
+    monkeypatch.setattr(rooted, "_WORTH_ATOMICS", 0)
     together = root_forest(src, dst, labels, 3000)
     for field in dataclasses.fields(RootedForest):
         assert np.array_equal(getattr(together, field.name), getattr(alone, field.name)), field.name
     labels[:] = 3000  # outside the tree
-    assert wrong_vertex(root_forest(src, dst, labels, 3001), src, dst, labels) >= 0
+    for cores in (0, 10**9):
+        monkeypatch.setattr(rooted, "_WORTH_ATOMICS", cores)
+        assert wrong_vertex(root_forest(src, dst, labels, 3001), src, dst, labels) >= 0
 
 
 def test_a_wrong_row_of_a_rooted_forest_is_found():

@@ -13,11 +13,11 @@ from kernels.answers import Forest
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_labels, require_rows
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import Range, elementwise, over_items, over_rows, ranges
+from kernels.cpu.parallel import Range, elementwise, gathered, over_items, over_rows, ranges
 from kernels.forest.certificate import reasons
 from kernels.forest.certificate.edges import greater_of, keys_of
 from kernels.forest.certificate.hierarchy import Level
-from kernels.graph import OFFSET, Array, Csr, Graph
+from kernels.graph import NO_ROW, OFFSET, Array, Csr, Graph, index_dtype
 
 if TYPE_CHECKING:
     from kernels.forest.certificate.joining import PathsUp
@@ -50,7 +50,7 @@ def _require_edges(graph: Graph, forest: Forest) -> tuple[Array, Array, Array]:
     )
     dtype = np.dtype(np.int64) if graph.out.weights is None else graph.out.weights.dtype
     weights = require_array("weights", forest.weights, length, dtype)
-    low, high = (elementwise(graph.positions.take, rows, dtype=src.dtype) for rows in (src, dst))
+    low, high = (gathered(graph.positions, rows) for rows in (src, dst))
     wrong = elementwise(np.greater_equal, low, high, dtype=np.bool_)
     if wrong.any():
         raise Broken(reasons.wrong_end(graph, src, dst, int(wrong.argmax())))
@@ -70,14 +70,16 @@ def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, keys: A
     arcs = frozen(graph.out.offsets), frozen(graph.out.indices)
     arc_weights = None if graph.out.weights is None else frozen(graph.out.weights)
     tops = paths.top[: graph.num_vertices if len(src) else 0]  # without edges none is read
-    greatest_above = frozen(elementwise(weights.take, tops, dtype=weights.dtype))
-    edges = src, dst, weights, keys
+    greatest_above = frozen(gathered(weights, tops, 0))
+    edges, begins = (src, dst, weights, keys), np.full(graph.num_vertices, NO_ROW, index_dtype(len(src)))
+    over_items(ranges(len(src)), lambda part: _begin_rows(src, *part, begins))
     sides = (
         *arcs,
         arc_weights,
         frozen(graph.positions),
         graph.symmetric,
         *edges,
+        frozen(begins),
         paths.parent,
         paths.edge,
         paths.root,
@@ -109,16 +111,27 @@ def _require_tree_labels(graph: Graph, src: Array, dst: Array, keys: Array, labe
 
 
 @njit(cache=True, nogil=True)
+def _begin_rows(src: Array, begin: int, end: int, begins: Array) -> None:
+    """Write the first of the edges from each row."""
+    for edge in range(begin, end):
+        if edge == 0 or src[edge] != src[edge - 1]:
+            begins[src[edge]] = edge
+
+
+@njit(cache=True, nogil=True)
 def _first_contradiction(
     offsets: Array, indices: Array, arc_weights: Array | None, positions: Array, symmetric: bool, src: Array, dst: Array,
-    weights: Array, keys: Array, parent: Array, edges: Array, root: Array, tops: Array, are_arcs: Array, begin: int, end: int,
+    weights: Array, keys: Array, begins: Array, parent: Array, edges: Array, root: Array, tops: Array, are_arcs: Array,
+    begin: int, end: int,
 ) -> tuple[int, int]:  # fmt: skip
     """First arc of rows `begin:end` that the greatest edge between its endpoints contradicts, and this edge (-1 if none).
 
     (-1, -1) if there is no such arc. `are_arcs` marks the edges that equal an arc to the bit of the weight; threads only set
-    marks.
+    marks. The paths of an arc that is an edge need not be followed: without cycles, the edge is all of the path between its ends.
+    A row's edges have the order of its arcs, so each arc is compared with the next edge only.
     """
     for u in range(begin, end):
+        following = begins[u]
         for arc in range(offsets[u], offsets[u + 1]):
             v = indices[arc]
             if u == v or (symmetric and positions[u] > positions[v]):
@@ -126,12 +139,16 @@ def _first_contradiction(
             if root[u] != root[v]:
                 return arc, -1
             weight = 1 if arc_weights is None else arc_weights[arc]
-            if weight > tops[u] and weight > tops[v]:
+            if 0 <= following < len(src) and src[following] == u and dst[following] == v:
+                greatest = following
+                following += 1
+            elif weight > tops[u] and weight > tops[v]:
                 continue  # greater than all edges on both paths
-            one, other, greatest = u, v, -1
-            while one != other:
-                greatest = greater_of(keys, greater_of(keys, edges[one], edges[other]), greatest)
-                one, other = parent[one], parent[other]
+            else:
+                one, other, greatest = u, v, -1
+                while one != other:
+                    greatest = greater_of(keys, greater_of(keys, edges[one], edges[other]), greatest)
+                    one, other = parent[one], parent[other]
             if weight < weights[greatest]:
                 return arc, greatest
             low, high = (u, v) if positions[u] < positions[v] else (v, u)

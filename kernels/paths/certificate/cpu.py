@@ -8,7 +8,7 @@ from kernels.answers import Paths
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_rows, require_source
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import first_over_rows, over_rows
+from kernels.cpu.parallel import first_other, first_over_rows, over_rows
 from kernels.graph import NO_ROW, UNREACHED, Array, Csr, Graph, distance_dtype
 from kernels.paths.certificate import reasons
 
@@ -22,12 +22,9 @@ def check(graph: Graph, paths: Paths, weighted: bool) -> None:
     if distance[source] != 0:
         raise Broken(reasons.not_at_source(graph, distance, source))
     nearest = _nearest_positions(graph, weights, distance, source)
-    # position V stands for none
-    expected = np.append(graph.rows_by_id, graph.rows_by_id.dtype.type(NO_ROW))[nearest]
-    wrong = predecessor != expected
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise Broken(reasons.wrong_predecessor(graph, row, predecessor[row], expected[row]))
+    expected = np.append(graph.rows_by_id, graph.rows_by_id.dtype.type(NO_ROW))  # position V stands for none
+    if (row := first_other(predecessor, expected, nearest)) >= 0:
+        raise Broken(reasons.wrong_predecessor(graph, row, predecessor[row], expected[nearest[row]]))
 
 
 def _require_distances(graph: Graph, distance: object, weights: Array | None) -> Array:

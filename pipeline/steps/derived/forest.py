@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kernels.cpu.parallel import assign, cores, elementwise
+from kernels.cpu.parallel import cores, elementwise, gathered
 from kernels.derived import Derived
-from kernels.forest.rooted import BYTES_PER_VERTEX, RULES, RootedForest, root_forest, wrong_vertex
+from kernels.forest.rooted import BYTES_PER_VERTEX, RULES, RootedForest, edges_above, root_forest, wrong_vertex
 from kernels.graph import NO_ROW, Array, index_dtype
 from pipeline.comparison.earlier import EarlierTable
 from pipeline.errors import ProofFailed
@@ -100,7 +100,7 @@ class _ForestEdges:
     def __init__(self, graph: Folder, answer: Folder, backend: Backend) -> None:
         ids, rows_by_id, _, _ = open_vertices(graph)
         self.backend = backend
-        self.ids = bring(elementwise(ids.take, rows_by_id, dtype=ids.dtype), backend)
+        self.ids = bring(gathered(ids, rows_by_id), backend)
         self.num_vertices, self.numbering = len(self.ids), Derived()
         self.rows_by_id = np.arange(len(self.ids), dtype=index_dtype(len(self.ids)), like=self.ids)
         self.src, self.dst, self.labels = (self.positions(self.column(answer.path, name)) for name in ("src", "dst", "labels"))
@@ -123,7 +123,7 @@ class _ForestEdges:
         if len(vertex) != len(self.ids):
             return int(self.ids[0])
         above = self.positions(parent)
-        edge = self._edges_to(above)
+        edge = edges_above(above, self.src, self.dst)
         right = elementwise(
             lambda vertex, own, parent, above, weight, edge: (vertex == own) & ((parent == NO_ID) == (above == NO_ROW)) &
             (weight == np.where(edge == NO_ROW, NO_ID, self.weights.take(edge) if len(self.weights) else NO_ID)),
@@ -136,15 +136,6 @@ class _ForestEdges:
             wrong = wrong_vertex(forest, self.src, self.dst, self.labels)
         return None if wrong < 0 else int(self.ids[wrong])
 
-    def _edges_to(self, above: Array) -> Array:
-        """The number of the edge between each vertex and the one above it; NO_ROW where there is no such edge."""
-        edges = np.full_like(above, NO_ROW)
-        for lower, upper in ((self.src, self.dst), (self.dst, self.src)):
-            joined = elementwise(lambda lower, upper: above.take(lower) == upper, lower, upper, dtype=np.bool_)
-            numbers = np.flatnonzero(joined).astype(edges.dtype)
-            assign(edges, lower[numbers], numbers)
-        return edges
-
 
 def _write_files(
     folder: Path, edges: _ForestEdges, forest: RootedForest, schema: pa.Schema, earlier: EarlierTable
@@ -156,9 +147,8 @@ def _write_files(
         for first in range(number * tables.ROWS_PER_FILE, last, tables.ROWS_PER_GROUP):
             part = slice(first, min(first + tables.ROWS_PER_GROUP, last))
             parent, edge = forest.parent[part], forest.edge[part]
-            above = np.where(parent == NO_ROW, NO_ID, edges.ids[parent])
-            weights = np.where(edge == NO_ROW, NO_ID, edges.weights[edge]) if len(edges.weights) else np.full_like(edge, NO_ID)
-            yield as_batch([edges.ids[part], above, weights, forest.depth[part], edges.ids[forest.root[part]]], schema)
+            above, weights = gathered(edges.ids, parent, NO_ID), gathered(edges.weights, edge, NO_ID)
+            yield as_batch([edges.ids[part], above, weights, forest.depth[part], gathered(edges.ids, forest.root[part])], schema)
 
     def write_file(number: int) -> None:
         earlier.write(number, folder / tables.file_name(number), schema, tables.keys(STEP), batches(number))

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kernels.cpu.parallel import cores
+from kernels.cpu.parallel import cores, gathered
 from kernels.graph import Array
 from pipeline.comparison.earlier import EarlierTable
 from pipeline.runtime.threads import map_in_order
@@ -82,11 +82,11 @@ class _VertexRows:
         """Row group `group` of a file."""
         first = file * tables.ROWS_PER_FILE + group * tables.ROWS_PER_GROUP
         rows = self._rows_by_id[first : first + tables.ROWS_PER_GROUP]
-        vertex = self._ids[rows]
+        vertex = gathered(self._ids, rows)
         with pq.ParquetFile(self._components[file], page_checksum_verification=True) as table:
             component = table.read_row_group(group, ["labels"])["labels"].combine_chunks()
         named = [] if self._names is None else [self._names[first : first + len(vertex)].cast(pa.string())]
-        columns = [pa.array(vertex), *named, *(pa.array(degrees[rows]) for degrees in self._degrees), component]
+        columns = [pa.array(vertex), *named, *(pa.array(gathered(degrees, rows)) for degrees in self._degrees), component]
         if self._coordinates is not None:
             columns += self._places(self._coordinates, vertex)
         if self._nodes is not None:

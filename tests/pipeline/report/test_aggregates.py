@@ -64,11 +64,13 @@ def test_the_first_rows_are_those_of_all_rows_sorted(kind, size):
     assert found["vertex"].to_pylist() == expected["vertex"].to_pylist()
 
 
-def test_few_rows_are_compared(monkeypatch):
+@pytest.mark.parametrize("nulls", [False, True])
+def test_few_rows_are_compared(nulls, monkeypatch):
     compared, select = list[int](), pc.select_k_unstable
     monkeypatch.setattr(pc, "select_k_unstable", lambda rows, *how: compared.append(len(rows)) or select(rows, *how))
     values = np.random.default_rng(1).permutation(1 << 17)
-    first_rows(pa.record_batch({"value": values}), [("value", "descending")], 10)
+    batch = pa.record_batch({"value": pa.array(values, mask=values % 3 == 0 if nulls else None)})
+    first_rows(batch, [("value", "descending")], 10)
     assert compared[0] < 100
 
 
