@@ -43,13 +43,14 @@ def span(
     number = halo.extended(number.astype(shard.ghosts.dtype)[parent])
     places = cupy.flatnonzero((near != far) & (near < num_own))
     del near, far
-    edges = _ranked(shard, number, *(_at(column, order, places) for column in (src, dst, weights)))
+    those = places if order is None else order[places]
+    edges = _ranked(shard, number, src[those], dst[those], None if weights is None else weights[those])
     del number
     if communicator.sum(len(places)) <= few:
         edges = RankedEdges(*map(to_host, edges))
     root, chosen = join(owners, edges, gathered)
     taken[places[cupy.asarray(chosen)]] = True
-    del edges, places
+    del edges, places, those
     labels = name_own(shard, parent, shard.positions.copy(), shared, root, owners)
     chosen = cupy.flatnonzero(taken)
     chosen = chosen if order is None else cupy.sort(order[chosen])
@@ -67,11 +68,6 @@ def _in_order(column: Array, order: Array | None) -> Array:
     """A copy of a column of all edges, in their order."""
     copy: Array = column.copy() if order is None else column[order]
     return copy
-
-
-def _at(column: Array | None, order: Array | None, places: Array) -> Array | None:
-    """A column of the edges at these places of the order."""
-    return None if column is None else column[places if order is None else order[places]]
 
 
 def _ranked(shard: Shard, number: Array, src: Array, dst: Array, weights: Array | None) -> RankedEdges:
