@@ -42,10 +42,11 @@ def in_tiles(graph: Graph, parameters: PageRankParameters) -> Scores:
     # would need another one, of 10 GB at R-MAT 28
     partials = cupy.empty(plan.num_partials, np.float32)
     shares, values = cupy.empty(num_rows, np.float32), cupy.empty(num_rows, np.float64)
-    control = cupy.zeros(CONTROL_WORDS, np.uint64)
+    following, control = plan.next_shares(shares), cupy.zeros(CONTROL_WORDS, np.uint64)
     launch("pagerank/pagerank.cu", "iterate", THREADS, None,
            *plan.arguments, graph.out.offsets, graph.into.offsets, np.int64(plan.num_without_arcs),
-           *_numbers(num_rows, parameters), shares, partials, values, control, **sizes(), ROW=graph.rows_by_id.dtype)  # fmt: skip
+           *_numbers(num_rows, parameters), shares, following, partials, values, control,
+           **sizes(), ROW=graph.rows_by_id.dtype)  # fmt: skip
     return _answer(values, control)
 
 

@@ -6,6 +6,8 @@
    contribution of a tile to a row. Then the rows add their partials in double, one row per lane: rows are in slices of 32
    with about equally many partials, whose indices are stored transposed. Neither pass gathers at random outside shared
    memory, because a tile's partials of neighbouring rows are neighbours. The order of every sum depends on the arcs only.
+   Partials of many rows take more memory than the arcs may leave: both passes are made for one group of bands of rows after the
+   other, which use the same partials, and the next shares are held back until the last group has read the old ones.
    Rows without any arc have the base score and are in no slice. Sources: Beamer, Asanovic, Patterson, Reducing
    Pagerank Communication via Propagation Blocking, IPDPS 2017. Kreutzer, Hager, Wellein, Fehske, Bishop, A Unified Sparse
    Matrix Data Format for Efficient General Sparse Matrix-Vector Multiplication, SISC 2014. */
@@ -21,18 +23,23 @@ struct Slice {
     int64_t first_item, width, first_partial;
 };
 
+/* Where a group of bands begins, and the one before ends. */
+struct Group {
+    int64_t job, slice;
+};
+
 /* The arcs in the order of tiles, and the rows in slices (tiles.py). */
 struct TilePlan {
     const Task* tasks;
     const int64_t* jobs; /* first tasks, and the number of tasks */
-    int64_t num_jobs;
     const uint32_t* arcs; /* two per word */
     const Slice* slices;
-    int64_t num_slices;
     const uint32_t* items;
     const ROW* rows; /* of the slices' lanes; negative for a lane without a row */
     const float* degrees;
     int64_t run; /* how many times a block's warps take the next slices, before they leave those to other blocks */
+    const Group* groups; /* and one behind the last */
+    int32_t num_groups;
 };
 
 /* The sums of `count` rows without arcs, whose score is the base. */
@@ -113,20 +120,22 @@ __device__ void sum_segments(const float* tile, const uint32_t* arcs, int count,
     }
 }
 
-/* Blocks take jobs one after the other: the tasks of one tile, which the block's warps take one after the other. */
+/* Blocks take a group's jobs one after the other: the tasks of one tile, which the block's warps take one after the other. Each
+   block takes one job too many from `jobs_taken` in each group. */
 __device__ void sum_tiles(
-    const TilePlan& plan, int64_t num_shares, const float* shares, float* memory, float* staged, float* partials,
+    const TilePlan& plan, int group, int64_t num_shares, const float* shares, float* memory, float* staged, float* partials,
     uint64_t* jobs_taken) {
     __shared__ int64_t job;
     __shared__ unsigned taken;
     for (int64_t held = -1;;) {
         __syncthreads();
         if (threadIdx.x == 0) {
-            job = (int64_t)atomicAdd(jobs_taken, (uint64_t)1);
+            const int64_t next = (int64_t)atomicAdd(jobs_taken, (uint64_t)1) - (int64_t)group * gridDim.x;
+            job = next < plan.groups[group + 1].job ? next : -1;
             taken = 0;
         }
         __syncthreads();
-        if (job >= plan.num_jobs) {
+        if (job < 0) {
             return;
         }
         const int64_t first = plan.jobs[job], end = plan.jobs[job + 1], number = plan.tasks[first].tile;
@@ -186,10 +195,11 @@ __device__ __forceinline__ double sum_row(const uint32_t* items, int64_t width, 
 
 /* One slice of rows per warp: add the partials, and set the share and score of each row. */
 template <bool compares>
-__device__ void sum_rows(const TilePlan& plan, const float* partials, const Scoring& scoring, Sums& sums) {
+__device__ void sum_rows(const TilePlan& plan, int group, const float* partials, const Scoring& scoring, Sums& sums) {
     const int lane = threadIdx.x & 31, warps = THREADS / 32;
-    int64_t place = blockIdx.x * plan.run * warps + (threadIdx.x >> 5);
-    for (int64_t turn = 1; place < plan.num_slices; ++turn) {
+    const int64_t end = plan.groups[group + 1].slice;
+    int64_t place = plan.groups[group].slice + blockIdx.x * plan.run * warps + (threadIdx.x >> 5);
+    for (int64_t turn = 1; place < end; ++turn) {
         const Slice slice = plan.slices[place];
         const ROW row = plan.rows[place * 32 + lane];
         const float degree = plan.degrees[place * 32 + lane];
@@ -199,6 +209,17 @@ __device__ void sum_rows(const TilePlan& plan, const float* partials, const Scor
             scoring.set<compares>(row, degree, before, sum, sums);
         }
         place += turn % plan.run ? warps : ((gridDim.x - 1) * plan.run + 1) * warps;
+    }
+}
+
+/* Behind a barrier, let the next shares, which were held back, be the shares. */
+__device__ void put_next(const float* next, int64_t num_rows, float* shares, uint32_t* barrier) {
+    if (next != shares) {
+        grid_barrier(barrier);
+#pragma unroll 1 // more loads at a time need more registers than there are
+        for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
+            shares[row] = next[row];
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 #pragma once
 #include "gpu/device.cuh"
 
-/* `unsettled` is the number of blocks with rows whose score has not settled. */
+/* `unsettled` counts blocks with rows whose score has not settled, once for each group of rows. */
 struct Sums {
     uint64_t change, dangling, unsettled;
 };
@@ -34,6 +34,13 @@ struct Scoring {
         sums.dangling += degree > 0 ? 0 : in_units(score);
     }
 };
+
+/* Add the sums of a thread to the totals. */
+__device__ __forceinline__ void add(const Sums& sums, Sums* totals) {
+    atomicAdd(&totals->change, sums.change);
+    atomicAdd(&totals->dangling, sums.dangling);
+    atomicAdd(&totals->unsettled, sums.unsettled);
+}
 
 /* Add the sums of a block's threads to the totals, with one atomic for each; all threads call it, once between two barriers. */
 __device__ void publish(const Sums& sums, Sums* totals) {

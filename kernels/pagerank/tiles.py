@@ -21,6 +21,7 @@ from kernels.pagerank.constants import ROUND, THREADS, TILE_BITS
 
 _FLOAT_BYTES = np.dtype(np.float32).itemsize
 _PLAN_BYTES = 6  # of an arc in a plan, its items and partials: R-MAT 28 takes 5
+_PARTIALS = 1 << 30  # most partials of a group, unless a band has more
 # Of rows among which slices collect those with about equally many partials. Rows next to each other read partials that are also
 # close; where they have so different numbers that more than half as many items as partials are padding, windows are large.
 _WINDOW_BITS, _LARGE_WINDOW_BITS = 5, 10
@@ -31,29 +32,37 @@ _AT_ONCE, _FEW, _RUN, _UNEVEN = THREADS // 32, 6, 4, 2
 
 @dataclass(frozen=True)
 class TilePlan:
-    """The in-arcs of rows in the order of tiles, and the rows in slices; `S` slices, `N` tasks, `J` jobs."""
+    """The in-arcs of rows in the order of tiles, and the rows in slices; `S` slices, `N` tasks, `J` jobs, `G` groups of bands.
+
+    Groups use the same partials one after the other.
+    """
 
     # uint16: for every in-arc, its tail's row within the tile, and 2^15 on the last arc of its row in the tile and chunk.
     arcs: Array
-    tasks: Array  # int64 [N, 4]: tile, first arc, numbers of arcs and of partials, first partial; ordered by tile
+    tasks: Array  # int64 [N, 4]: tile, first arc, numbers of arcs and of partials, first partial; ordered by group, then by tile
     jobs: Array  # int64 [J + 1]: first tasks of the jobs, each of one tile, and N
-    # int64 [S, 3]: first item, items per row, and the first partial of the band, which belongs to no row.
+    # int64 [S, 3]: first item, items per row, and the first partial of the band, which belongs to no row; ordered by group.
     slices: Array
     # uint32: partials of a slice's rows, counted from that first one, or 0 for none; item k of lane i is at `first + 32 k + i`.
     items: Array
     # rows, degrees: index width and float32 [32 S]: row of each lane, -1 if it has none, and its out-degree.
     rows: Array
     degrees: Array
-    num_partials: int
+    groups: Array  # int64 [G + 1, 2]: first jobs and slices of the groups, and J and S
+    num_partials: int  # of the group that has most
     num_without_arcs: int  # rows without in-arcs and out-arcs, which are in no slice
     run: int  # how many times a block's warps in turn take the next slices, before they leave those to other blocks
 
     @property
     def arguments(self) -> tuple[Any, ...]:
         """The first arguments of `iterate`, in the order of TilePlan in step.cuh."""
-        num_jobs, num_slices = np.int64(len(self.jobs) - 1), np.int64(len(self.slices))
         lanes = self.items, self.rows, self.degrees, np.int64(self.run)
-        return self.tasks, self.jobs, num_jobs, self.arcs, self.slices, num_slices, *lanes
+        return self.tasks, self.jobs, self.arcs, self.slices, *lanes, self.groups, np.int32(len(self.groups) - 1)
+
+    def next_shares(self, shares: Array) -> Array:
+        """Where an iteration writes the next shares (float32, as many): over the shares, if there is only one group."""
+        held_back: Array = shares if len(self.groups) == 2 else cupy.zeros_like(shares)
+        return held_back
 
 
 def sizes() -> dict[str, int]:
@@ -94,11 +103,16 @@ def make_plan(
     num_tiles, num_rows = (num_tails >> TILE_BITS) + 1, len(out_offsets) - 1
     limits, fits = band_limits(into.offsets), items_in == "device" and _surely_fits(into)  # for the items of the bands beside all
     arcs = zeros(len(into.indices) + ALIGNED * num_tiles * len(limits), np.uint16, arcs_in)
-    tasks, slices, items, rows = [], [], [], []
-    used = num_items = num_partials = 0
+    tasks: list[list[Any]] = []  # of each group's bands
+    slices, items, rows, first_slices = [], [], [], []
+    used = num_items = num_slices = num_segments = num_partials = most = 0
     for of_band in pairwise(limits):
         band = Band(into, of_band, num_tiles, TILE_BITS)
-        tasks.append(band.write_arcs(arcs, None, used, num_partials + 1))  # the band's first partial belongs to no row
+        if not tasks or num_partials + band.num_segments >= _PARTIALS:  # a new group
+            tasks.append([])
+            first_slices.append(num_slices)
+            num_partials = 0
+        tasks[-1].append(band.write_arcs(arcs, None, used, num_partials + 1))  # the band's first partial belongs to no row
         items_of_band, rows_of_lanes, slices_of_band = _slice_rows(band, out_offsets, into.indices.dtype)
         slices_of_band += cupy.asarray([num_items, 0, num_partials])
         slices.append(slices_of_band)
@@ -106,20 +120,37 @@ def make_plan(
         rows.append(rows_of_lanes)
         used += band.padded_arcs
         num_items += len(items_of_band)
+        num_slices += len(slices_of_band)
+        num_segments += band.num_segments
         num_partials += 1 + band.num_segments
+        most = max(most, num_partials)
         del band
     cupy.get_default_memory_pool().free_all_blocks()
     all_rows = cupy.concatenate(rows)
     degrees = cupy.where(all_rows < 0, 0, cupy.diff(out_offsets)[all_rows]).astype(np.float32)
     without_arcs = num_rows - int(cupy.count_nonzero(all_rows >= 0))
     all_items, all_slices = put(items, items_in), cupy.concatenate(slices)
-    numbers = num_partials, without_arcs, _run_of(all_slices, num_partials, num_tiles)
-    return TilePlan(arcs, *ordered_tasks(tasks), all_slices, all_items, all_rows, degrees, *numbers)
+    all_tasks, jobs, groups = _in_groups(tasks, [*first_slices, num_slices])
+    numbers = most, without_arcs, _run_of(all_slices, num_segments, num_tiles)
+    return TilePlan(arcs, all_tasks, jobs, all_slices, all_items, all_rows, degrees, groups, *numbers)
 
 
-def _run_of(slices: Any, num_partials: int, num_tiles: int) -> int:
+def _in_groups(tasks: list[list[Any]], slices: list[int]) -> tuple[Array, Array, Array]:
+    """The tasks, the jobs and the groups; given are the tasks of each group's bands, and where its slices begin and end."""
+    ordered, jobs, num_jobs, num_tasks = [], [], [0], 0
+    for of_group in tasks:
+        of_tiles, firsts = ordered_tasks(of_group)
+        ordered.append(of_tiles)
+        jobs.append(num_tasks + firsts[:-1])
+        num_jobs.append(num_jobs[-1] + len(firsts) - 1)
+        num_tasks += len(of_tiles)
+    jobs.append(cupy.asarray([num_tasks]))
+    return cupy.concatenate(ordered), cupy.concatenate(jobs), cupy.asarray(np.stack([num_jobs, slices], axis=1))
+
+
+def _run_of(slices: Any, num_segments: int, num_tiles: int) -> int:
     """TilePlan.run: the slices of a run read partials that are next to each other, which pays if the work is even."""
-    if num_partials * _AT_ONCE >= _FEW * num_tiles * len(slices):
+    if num_segments * _AT_ONCE >= _FEW * num_tiles * len(slices):
         return 1
     whole = len(slices) // (_RUN * _AT_ONCE) * _RUN * _AT_ONCE
     items = slices[:whole, 1].reshape(-1, _RUN * _AT_ONCE).sum(axis=1)

@@ -82,7 +82,9 @@ class _OwnScores:
         self._scores: Array = cupy.empty(len(shard.ids), np.float64)
         self._control = cupy.zeros(2, np.uint64)
         self._plan = shard.derived.get(_plan_of, lambda: _plan_of(shard))
-        self._partials = cupy.empty(self._plan.num_partials, np.float32) if self._plan else None
+        if self._plan:
+            self._partials = cupy.empty(self._plan.num_partials, np.float32)
+            self._next = self._plan.next_shares(self.shares[: len(shard.ids)])
 
     def begin(self) -> Array:
         """Give every row an equal score; return the sums."""
@@ -96,10 +98,11 @@ class _OwnScores:
         sums = cupy.zeros(_WORDS, np.uint64)
         plan = self._plan
         if plan:
-            numbers = np.int64(len(self.shares)), np.int64(self._shard.num_vertices), np.int64(plan.num_without_arcs)
+            counts = len(self.shares), len(self._scores), self._shard.num_vertices, plan.num_without_arcs
+            numbers = map(np.int64, counts)
             launch(_SOURCE, "iterate", THREADS, None,
-                   *plan.arguments, *numbers, *self._factors, totals, self.shares, self._partials, self._scores, sums,
-                   sums[_JOBS:], self._control, **sizes(), ROW=self._row)  # fmt: skip
+                   *plan.arguments, *numbers, *self._factors, totals, self.shares, self._next, self._partials, self._scores,
+                   sums, sums[_JOBS:], self._control, **sizes(), ROW=self._row)  # fmt: skip
         return _sums_of(sums)
 
     def end(self) -> Array:

@@ -20,23 +20,29 @@ extern "C" __global__ void begin(
 
 /* `totals` are those of all ranks in the last iteration, `sums` those of the own rows in this one. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
-    const Task* tasks, const int64_t* jobs, int64_t num_jobs, const uint32_t* arcs, const Slice* slices, int64_t num_slices,
-    const uint32_t* items, const ROW* rows, const float* degrees, int64_t run, int64_t num_shares, int64_t num_vertices,
-    int64_t num_without_arcs, double damping, double settled, const Sums* totals, float* shares, float* partials, double* scores,
-    Sums* sums, uint64_t* jobs_taken, Control* control) {
+    const Task* tasks, const int64_t* jobs, const uint32_t* arcs, const Slice* slices, const uint32_t* items, const ROW* rows,
+    const float* degrees, int64_t run, const Group* groups, int32_t num_groups, int64_t num_shares, int64_t num_own,
+    int64_t num_vertices, int64_t num_without_arcs, double damping, double settled, const Sums* totals, float* shares,
+    float* next, float* partials, double* scores, Sums* sums, uint64_t* jobs_taken, Control* control) {
     extern __shared__ float memory[];
     float* const staged = memory + STAGED + (threadIdx.x >> 5) * ROUND;
-    const TilePlan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees, run};
+    const TilePlan plan{tasks, jobs, arcs, slices, items, rows, degrees, run, groups, num_groups};
     const double base = (1.0 - damping + damping * ((double)totals->dangling / UNIT)) / (double)num_vertices;
-    Sums own{};
     if (global_thread() == 0) {
-        own = sums_without_arcs(control->base, base, num_without_arcs, settled);
+        add(sums_without_arcs(control->base, base, num_without_arcs, settled), sums);
         control->base = base;
     }
-    sum_tiles(plan, num_shares, shares, memory, staged, partials, jobs_taken);
-    grid_barrier((uint32_t*)&control->barrier);
-    sum_rows<true>(plan, partials, {base, damping, settled, shares, scores}, own);
-    publish(own, sums);
+    for (int group = 0; group < num_groups; ++group) {
+        if (group > 0) {
+            grid_barrier((uint32_t*)&control->barrier);
+        }
+        sum_tiles(plan, group, num_shares, shares, memory, staged, partials, jobs_taken);
+        grid_barrier((uint32_t*)&control->barrier);
+        Sums own{};
+        sum_rows<true>(plan, group, partials, {base, damping, settled, next, scores}, own);
+        publish(own, sums);
+    }
+    put_next(next, num_own, shares, (uint32_t*)&control->barrier);
 }
 
 extern "C" __global__ void end(

@@ -101,6 +101,25 @@ def test_runs_of_slices_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> N
     assert answers[0] == answers[1]
 
 
+@pytest.mark.parametrize("memory", ["device", "host"])
+@pytest.mark.parametrize(("tolerance", "iterations"), [(TOLERANCE, None), (0, 5)])
+def test_groups_of_bands_give_the_same_bits_with_fewer_partials(
+    tolerance: float, iterations: int | None, memory: ArcMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernels.gpu.tiles.bands._BAND", 4000)
+    graph, parameters = to_device(graph_of(random_edges(23, 40_000, 30_000, True, 2))), checked(DAMPING, tolerance, iterations)
+    expected, whole = cuda.in_tiles(graph, parameters), tiles.plan_of(graph)
+    monkeypatch.setattr(tiles, "_PARTIALS", 9000)
+    into = replace(graph.into, indices=put([graph.into.indices], memory))
+    divided = replace(graph, into=into)
+    poison()
+    found, plan = cuda.in_tiles(divided, parameters), tiles.plan_of(divided)
+    assert len(whole.groups) == 2 < 4 <= len(plan.groups)
+    assert plan.num_partials <= 9000 < whole.num_partials
+    assert (found.iterations, found.change) == (expected.iterations, expected.change)
+    assert found.scores.tobytes() == expected.scores.tobytes()
+
+
 def test_uneven_work_ends_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiles, "_FEW", 1 << 20)
     monkeypatch.setattr(tiles, "_UNEVEN", 1)

@@ -98,6 +98,18 @@ def test_the_same_bits_in_every_run_and_with_arcs_in_host_memory() -> None:
     assert scores_of([to_device(shard, "host") for shard in shards]) == first
 
 
+def test_groups_of_bands_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernels.gpu.tiles.bands._BAND", 4000)
+    graph = graph_of(random_edges(23, 40_000, 30_000, True, 2))
+    bounds = even_bounds(graph, 2)
+    expected = whole(on_gpu_shards(pagerank, graph, bounds), "scores")
+    monkeypatch.setattr(tiles, "_PARTIALS", 5000)
+    made: list[int] = []
+    monkeypatch.setattr(tiles, "_in_groups", lambda *given, real=tiles._in_groups: made.append(len(given[0])) or real(*given))
+    assert whole(on_gpu_shards(pagerank, graph, bounds), "scores").tobytes() == expected.tobytes()
+    assert min(made) >= 2
+
+
 def test_iteration_stops_at_its_limits() -> None:
     graph = graph_of(NAMED_GRAPHS[-1])
     bounds = even_bounds(graph, 3)
