@@ -11,10 +11,11 @@ proof.py    the merged edges are those of the rows
 
 from kernels.layout.parallel import CODES
 from kernels.records import dataclass
+from pipeline.store.deltas import CAPACITIES
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
 
-STEP, CAPACITIES, LIGHTEST = "merged", "capacities", "lightest"
+STEP, LIGHTEST = "merged", "lightest"
 
 
 @dataclass(frozen=True)
