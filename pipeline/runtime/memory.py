@@ -21,6 +21,7 @@ from pipeline.runtime.interpreter import keeps_freed_memory
 from pipeline.units import size
 
 MEMINFO = Path("/proc/meminfo")
+VMSTAT = Path("/proc/vmstat")
 CGROUPS = Path("/sys/fs/cgroup")
 # For versions 2 and 1: the limit, the usage, and the entries of `memory.stat` with the page cache that the kernel gives up.
 _NAMES = (
@@ -146,6 +147,20 @@ def control_groups() -> list[LimitedGroup]:
             group = Path(path.lstrip("/"))
             groups += [CGROUPS / controllers / inner for inner in (group, *group.parents)]
     return [*filter(None, map(_group, groups))]
+
+
+def kills() -> int:
+    """How many processes the kernel has ended for their memory so far: of this process's limited control groups, or of all."""
+    counted = [folder / name for folder, *_ in control_groups() for name in ("memory.events", "memory.oom_control")]
+    return sum(_oom_kills(file) for file in counted or [VMSTAT])
+
+
+def _oom_kills(file: Path) -> int:
+    try:
+        lines = [line.split() for line in file.read_text(encoding="ascii").splitlines()]
+    except OSError:
+        return 0
+    return sum(int(line[1]) for line in lines if line[0] == "oom_kill")
 
 
 def _group(folder: Path) -> LimitedGroup | None:

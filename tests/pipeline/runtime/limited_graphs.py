@@ -22,7 +22,7 @@ def write_graph(folder: Path, name: str, edges: int) -> None:
     path = folder / name
     GRAPHS[name](path, edges)
     table = pa.csv.read_csv(path) if name.endswith(".csv") else pq.read_table(path)
-    src, dst = (table[column].to_numpy() for column in ("src", "dst"))
+    src = table["src"].to_numpy()
     few = list(dict.fromkeys(src[:: max(1, len(src) // _FEW)].tolist()))[:_FEW]
     files = folder / f"{name}.files"
     files.mkdir()
@@ -30,11 +30,10 @@ def write_graph(folder: Path, name: str, edges: int) -> None:
     pq.write_table(pa.table({"src": few, "dst": few[::-1]}), files / PAIRS)
     some = slice(0, len(src), max(1, len(src) // _CHANGED))
     new = src.max() + 1 if src.dtype.kind == "i" else "new"
-    inserted = {"op": ["insert"] * len(src[some]), "src": list(dict.fromkeys(src[some].tolist())), "dst": new}
-    inserted["op"] = ["insert"] * len(inserted["src"])
-    inserted["dst"] = [new] * len(inserted["src"])
+    tails = list(dict.fromkeys(src[some].tolist()))
+    inserted = {"op": ["insert"] * len(tails), "src": tails, "dst": [new] * len(tails)}
     if "weight" in table.column_names:
-        inserted["weight"] = pa.array([3] * len(inserted["src"]), table["weight"].type)
+        inserted["weight"] = pa.array([3] * len(tails), table["weight"].type)
     pq.write_table(pa.table(inserted), files / CHANGES)
 
 
@@ -51,7 +50,7 @@ def _kronecker(path: Path, edges: int, below: int, step: int = 1, kind: str = "i
 def _random(path: Path, edges: int, per_vertex: int, weighted: bool = True) -> None:
     vertices = edges // per_vertex
     src, dst = np.random.default_rng(vertices).integers(0, vertices, (2, edges))
-    _write(path, src, dst, (src + dst) % 100 if weighted else None)
+    _write(path, src, dst, 1 + (src + dst) % 100 if weighted else None)
 
 
 def _one_group(path: Path, edges: int) -> None:
@@ -65,18 +64,18 @@ def _grid(path: Path, edges: int) -> None:
 
 
 def _star(path: Path, edges: int) -> None:
-    _write(path, np.zeros(edges, np.int64), np.arange(1, edges + 1), np.arange(edges) % 9)
+    _write(path, np.zeros(edges, np.int64), np.arange(1, edges + 1), 1 + np.arange(edges) % 9)
 
 
 def _path(path: Path, edges: int) -> None:
-    _write(path, np.arange(edges), np.arange(1, edges + 1), np.arange(edges) % 7)
+    _write(path, np.arange(edges), np.arange(1, edges + 1), 1 + np.arange(edges) % 7)
 
 
 def _text(path: Path, edges: int, names: str = "") -> None:
     src, dst = ends(graph500(edges.bit_length() - 6), 0, edges)
     columns = [np.char.add(names, column.astype(str)) for column in (src, dst)] if names else [src, dst]
     with pa.output_stream(path, compression=None) as file:
-        pa.csv.write_csv(pa.table({"src": columns[0], "dst": columns[1], "weight": (src + dst) % 7}), file)
+        pa.csv.write_csv(pa.table({"src": columns[0], "dst": columns[1], "weight": 1 + (src + dst) % 7}), file)
 
 
 GRAPHS: dict[str, Callable[[Path, int], None]] = {

@@ -36,11 +36,12 @@ GROUPS = Path("/sys/fs/cgroup/memory")  # of version 1; only root may make some,
 EDGES = 1_500_000
 _PATIENCE = 600  # seconds for a run
 SHARDS, WORKERS = "shards = 2", 'scheduler = "local"\nworkers = 2'
-# A kind of limit, keys of [cluster], and MiB: of an interpreter, and of what the largest of the graphs takes, for a million edges.
+# A kind of limit, keys of [cluster], and MiB: what an interpreter takes, and the largest of the graphs for a million edges.
 WAYS = (
     ("group", "", 100, 280), ("addresses", "", 800, 1200), ("own", "", 100, 280),
     ("group", SHARDS, 100, 320), ("own", SHARDS, 100, 320), ("addresses", SHARDS, 800, 1200), ("group", "shards = 4", 100, 320),
-    ("workers", WORKERS, 100, 120), ("workers", f"{WORKERS}\n{SHARDS}", 100, 250), ("workers", f"{WORKERS}\nshards = 4", 100, 250),
+    ("workers", WORKERS, 100, 120), ("workers", f"{WORKERS}\n{SHARDS}", 100, 250),
+    ("workers", f"{WORKERS}\nshards = 4", 100, 250),
     ("group", WORKERS, 250, 350), ("group", f"{WORKERS}\n{SHARDS}", 250, 500),
     ("own", f"{WORKERS}\n{SHARDS}", 100, 150), ("addresses", f"{WORKERS}\n{SHARDS}", 800, 1200),
 )  # fmt: skip
@@ -157,9 +158,10 @@ class Limited:
         modes = f"{'workers' if 'local' in cluster else 'one process'}{', shards' if 'shards' in cluster else ''}"
         self.counts[f"{kind}; {modes}; {way}; {f'FAULT {fault}' if fault else ended}"] += 1
         what = f"run {number}, {name}, {kind}, {way} {cluster.splitlines()}, within {limit / MIB:.0f} MiB"
-        print(f"{what}: {fault or ended}, {time.monotonic() - began:.0f} s", flush=True)
+        print(f"{what}: {f'FAULT {fault}' if fault else ended}, {time.monotonic() - began:.0f} s", flush=True)
         if fault:
-            self.faults.append(f"{what}: {fault}\n{text}")
+            print(text, flush=True)
+            self.faults.append(what)
 
     def _make(self, kind: str, name: str, work: Work) -> None:
         """What the work needs, and the digest of the tables that it writes, without a limit."""
