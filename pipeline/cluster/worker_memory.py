@@ -59,7 +59,7 @@ def ended_by_kernel(config: ClusterConfig, before: int) -> str:
         return ""
     if kills() > before:
         groups = [(group.bytes, f"control group {group.folder.name} allows") for group in control_groups()]
-        most, where = min(groups, default=(machine()[0], "this machine has"))
+        most, where = min([*groups, (machine()[0], "this machine has")])
         return f"; the kernel ended processes for their memory: {where} {size(most)}; give the run more, or run fewer `workers`"
     if space := address_space():
         return f"; {size(space[0])} of addresses, which `ulimit -v` allows to each, may be too little memory"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from pipeline.addresses import ADDRESSES, address_space
 from pipeline.errors import TooLarge
-from pipeline.runtime.memory import control_groups, limit_of_run, machine, private_memory
+from pipeline.runtime.memory import OF_RUN, control_groups, limit_of_run, machine, private_memory
 from pipeline.runtime.suspension import suspend_threads
 from pipeline.signals import braked, failing
 from pipeline.units import size
@@ -87,15 +87,19 @@ def shortage() -> "Future[MemoryLimit]":
 
 
 def limits() -> list[MemoryLimit]:
-    """The limits that hold: of the machine, of control groups, and of the run itself."""
+    """The limits that hold for this process as long as it lives: of the machine, of control groups, and of addresses."""
     of_groups = [_of_group(group.bytes, group.folder) for group in control_groups()]
     total, available = machine()
     of_machine = MemoryLimit(total, "this machine has", lambda: total - machine()[1]) if available else None
-    of_run = limit_of_run()
-    own = MemoryLimit(of_run, "`[limits] memory` allows", private_memory) if of_run else None
     space = address_space()
     of_space = MemoryLimit(space[0], ADDRESSES, _addresses) if space else None
-    return [limit for limit in (*of_groups, of_machine, own, of_space) if limit]
+    return [limit for limit in (*of_groups, of_machine, of_space) if limit]
+
+
+def of_runs() -> list[MemoryLimit]:
+    """The limit that the runs of this process state, which may begin or end while it is watched."""
+    most = limit_of_run()
+    return [MemoryLimit(most, OF_RUN, private_memory)] if most else []
 
 
 def _addresses() -> int:
@@ -118,8 +122,8 @@ def _start(fail: Callable[[MemoryLimit], object], ended: Event) -> None:
 def _watch(of: list[MemoryLimit], fail: Callable[[MemoryLimit], object], ended: Event) -> None:
     pause = _SHORTEST
     while not ended.wait(pause):
-        left = {limit: limit.left for limit in of}
-        nearest = min(of, key=left.__getitem__)
+        left = {limit: limit.left for limit in (*of, *of_runs())}
+        nearest = min(left, key=left.__getitem__)
         if left[nearest] <= 0:
             fail(nearest)
             return

@@ -11,7 +11,6 @@ proof.py    the merged edges are those of the rows
 
 from kernels.layout.parallel import CODES
 from kernels.records import dataclass
-from pipeline.store.deltas import CAPACITIES
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
 
