@@ -29,7 +29,7 @@ def write_graph(folder: Path, name: str, edges: int) -> None:
     pa.csv.write_csv(pa.table({"id": few}), files / SOURCES)
     pq.write_table(pa.table({"src": few, "dst": few[::-1]}), files / PAIRS)
     some = slice(0, len(src), max(1, len(src) // _CHANGED))
-    new = src.max() + 1 if src.dtype.kind == "i" else "new"
+    new = max(table[end].to_numpy().max() for end in ("src", "dst")) + 1 if src.dtype.kind == "i" else "new"
     tails = list(dict.fromkeys(src[some].tolist()))
     inserted = {"op": ["insert"] * len(tails), "src": tails, "dst": [new] * len(tails)}
     if "weight" in table.column_names:
