@@ -106,7 +106,10 @@ class Workers:
         def poll() -> list[str]:
             if self._client.status != "running":
                 raise ClusterLost(f"cluster: the connection to the scheduler {self._address} broke")
-            return watch()
+            try:
+                return watch()
+            except ClusterLost as error:
+                raise ClusterLost(f"{error}{ended_by_kernel(self._config, self._kills)}") from None
 
         return poll
 

@@ -27,7 +27,9 @@ def write_graph(folder: Path, name: str, edges: int) -> None:
     files = folder / f"{name}.files"
     files.mkdir()
     pa.csv.write_csv(pa.table({"id": few}), files / SOURCES)
-    pq.write_table(pa.table({"src": few, "dst": few[::-1]}), files / PAIRS)
+    last = table["dst"][-1].as_py()
+    pairs = [one for one in few if one != last]
+    pq.write_table(pa.table({"src": pairs, "dst": [last] * len(pairs)}), files / PAIRS)
     some = slice(0, len(src), max(1, len(src) // _CHANGED))
     new = max(table[end].to_numpy().max() for end in ("src", "dst")) + 1 if src.dtype.kind == "i" else "new"
     tails = list(dict.fromkeys(src[some].tolist()))
