@@ -18,6 +18,7 @@ from pipeline.report import draw
 from pipeline.runtime.backend import Backend, choose, limited_gpu
 from pipeline.runtime.early import hide_pandas
 from pipeline.runtime.memory import limited_to
+from pipeline.runtime.memory_watch import watched
 from pipeline.signals import beside, foreseen
 from pipeline.steps.products.configured import custom_of, products_of, require_files, require_products
 from pipeline.steps.products.vertices import with_sources
@@ -52,7 +53,7 @@ def run(config: RunConfig, call: Call | None = None, read: Read | None = None, t
         steps = Steps(shown, partial(_expected_seconds, config, backend), call)
         limits = config.limits
         gpu = limits.gpu_bytes if backend == "gpu" else None
-        with foreseen(steps.outlook), limited_to(limits.bytes), limited_gpu(gpu):
+        with foreseen(steps.outlook), limited_to(limits.bytes), limited_gpu(gpu), watched(shown.names):
             return steadily((*config.files, *read.files), partial(_run, config, backend, read, target, steps))
 
 

@@ -136,8 +136,8 @@ def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples
     from pipeline.config.changes import DiffOptions
     from pipeline.config.loading import checked
     from pipeline.inspection.runs import run_before
-    from pipeline.progress.shown import showing
     from pipeline.runtime.early import hide_pandas
+    from pipeline.runtime.memory_watch import followed
     from pipeline.steps.destination import flushed, prepare
     from pipeline.store.workspace import find_run
 
@@ -145,7 +145,7 @@ def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples
     new = find_run(a)
     old, new = (run_before(new), new) if b is None else (new, find_run(b, new))
     written = None
-    with showing(live=True) as shown, shown.step("diff"):
+    with followed() as shown, shown.step("diff"):
         if out:
             folder = checked(DiffOptions, "options", output=out).output
             prepare(folder, STEP)

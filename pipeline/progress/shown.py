@@ -14,7 +14,6 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 from kernels.records import dataclass
 from kernels.spans import span
 from pipeline.progress import CURRENT, Progress
-from pipeline.runtime.memory_watch import watched
 from pipeline.signals import cleaned
 from pipeline.units import duration, size
 
@@ -164,7 +163,7 @@ _shown: ContextVar[Shown | None] = ContextVar("shown", default=None)
 
 @contextmanager
 def showing(live: bool = False) -> Iterator[Shown]:
-    """Show the steps that are followed in the block, and watch their memory; within another such block, that one does.
+    """Show the steps that are followed in the block; within another such block, by that one.
 
     Args:
         live: Draw lines if standard error is a terminal, instead of logging.
@@ -183,7 +182,7 @@ def showing(live: bool = False) -> Iterator[Shown]:
     token = _shown.set(shown)
     thread.start()
     try:
-        with cleaned(end), watched(shown.names):
+        with cleaned(end):
             yield shown
     finally:
         _shown.reset(token)

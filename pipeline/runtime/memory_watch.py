@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from pipeline.addresses import ADDRESSES, address_space
 from pipeline.errors import TooLarge
+from pipeline.progress.shown import Shown, showing
 from pipeline.runtime.memory import OF_RUN, control_groups, limit_of_run, machine, private_memory
 from pipeline.runtime.suspension import suspend_threads
 from pipeline.signals import braked, failing
@@ -65,6 +66,13 @@ def watched(steps: Callable[[], str]) -> Iterator[None]:
             yield
     finally:
         ended.set()
+
+
+@contextmanager
+def followed() -> Iterator[Shown]:
+    """Show the steps of a command in the block, and watch their memory; a run watches its own."""
+    with showing(live=True) as shown, watched(shown.names):
+        yield shown
 
 
 @cache

@@ -17,7 +17,6 @@ import pytest
 from pipeline import addresses
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, TooLarge, message
-from pipeline.progress.shown import showing
 from pipeline.runtime import memory, memory_watch
 from pipeline.signals import apart
 from tests.pipeline.runtime.limits import NoGroups, control_group, limited_runs
@@ -195,7 +194,7 @@ def test_the_nearest_limit_ends_the_work_that_the_main_thread_awaits(monkeypatch
     monkeypatch.setattr(memory_watch, "suspend_threads", lambda: stopped.append(1))  # also threads of pytest
 
     def work():
-        with showing() as shown, shown.step("bfs and mst"):
+        with memory_watch.followed() as shown, shown.step("bfs and mst"):
             never.wait()
 
     with pytest.raises(
