@@ -52,23 +52,23 @@ def free_memory(backend: Backend = "cpu") -> int:
     """Free bytes: of the machine, within its control groups and the limit of the run, or on the current GPU."""
     if backend == "gpu":
         return free_bytes()
-    return max(0, min(left for left, _, _ in _rooms()))
+    return max(0, min(left for left, _, _ in _spaces()))
 
 
 def whose_memory(backend: Backend = "cpu") -> str:
     """What `free_memory` is a part of, for people: the limit that is met first."""
     if backend == "gpu":
         return "on the GPU"
-    _, most, where = min(_rooms())
+    _, most, where = min(_spaces())
     return f"of the {size(most)} that {where}" if where else "on this machine"
 
 
-def _rooms() -> list[tuple[int, int, str]]:
+def _spaces() -> list[tuple[int, int, str]]:
     """Bytes that are free below each limit that holds, the limit, and what has it; that of the machine has no name."""
-    rooms = [(machine()[1], machine()[0], "")]
-    rooms += [(most - private_memory(), most, OF_RUN) for most in _LIMITS]
-    rooms += [(most - taken, most, ADDRESSES) for most, taken in filter(None, [address_space()])]
-    return rooms + [(group.left, group.bytes, f"control group {group.folder.name} allows") for group in control_groups()]
+    spaces = [(machine()[1], machine()[0], "")]
+    spaces += [(most - private_memory(), most, OF_RUN) for most in _LIMITS]
+    spaces += [(most - taken, most, ADDRESSES) for most, taken in filter(None, [address_space()])]
+    return spaces + [(group.left, group.bytes, f"control group {group.folder.name} allows") for group in control_groups()]
 
 
 def leave_enough(columns: int, backend: Backend) -> bool:
