@@ -17,7 +17,7 @@ from pipeline.report import prepare_page
 from pipeline.report.wording import read_as
 from pipeline.signals import beside
 from pipeline.steps.layout import lay_out, suited
-from pipeline.steps.parallel import CAPACITIES, LIGHTEST, STEP, Parallels, needs_merging
+from pipeline.steps.parallel import LIGHTEST, STEP, Parallels, needs_merging
 from pipeline.steps.products.vertices import given_sources
 from pipeline.steps.publication.expectations import require_columns, require_graph
 from pipeline.steps.publication.facts import input_of
@@ -25,6 +25,7 @@ from pipeline.steps.publication.target import Target
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.solving import Input
 from pipeline.steps.sources import require_sources
+from pipeline.store.deltas import CAPACITIES
 from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.store.manifest import Folder
 

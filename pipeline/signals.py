@@ -116,8 +116,13 @@ def _next_event() -> int | Future[Any] | _Failure:
 
 
 def beside(work: Callable[[], T]) -> Future[T]:
-    """Start `work` in a thread of its own with this one's context variables. It is not abandoned: who starts it, ends it."""
-    return _start(work, _AbandonableWork())
+    """Start `work` in a thread of its own with this one's context variables. It is not abandoned: who starts it, ends it.
+
+    What it has `braked` is called when the work beside which it runs fails.
+    """
+    begun = _AbandonableWork()
+    begun.brakes = _current.get().brakes
+    return _start(work, begun)
 
 
 def _start(work: Callable[[], T], begun: _AbandonableWork) -> Future[T]:

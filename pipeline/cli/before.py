@@ -29,11 +29,11 @@ def check(graph: str, /, *more: str, options: RunOptions = NO_OPTIONS, as_json: 
 
     from pipeline.ingest.again import steadily
     from pipeline.inspection.check import check
-    from pipeline.progress.shown import showing
     from pipeline.report.wording import counted, read_as
+    from pipeline.runtime.memory_watch import followed
 
     config = options.config(graph, Path(tempfile.gettempdir()), more=more)
-    with showing(live=True):
+    with followed():
         valid = steadily(config.files, lambda: check(config))
     if as_json:
         custom = {name: asdict(stage) for name, stage in valid.custom.items()}

@@ -85,14 +85,14 @@ def _write(
     from pipeline.config.loading import checked
     from pipeline.errors import BadConfig
     from pipeline.graphalytics.generated import GeneratedFiles, GenerateOptions
-    from pipeline.progress.shown import showing
+    from pipeline.runtime.memory_watch import followed
 
     try:
         drawn = drawing()
     except ValueError as error:
         raise BadConfig(f"--{error}") from None
     files = GeneratedFiles(name, checked(GenerateOptions, "options", out=out, backend=backend))
-    with showing(live=True):
+    with followed():
         written = (files.write_drawn if as_drawn else files.write)(drawn, weighted)
     vertices = "" if written.vertices is None else f"{written.vertices:,} vertices, "
     print(f"{name}: {vertices}{written.edges:,} edges in {out}")

@@ -28,11 +28,11 @@ def graphalytics(folder: Path, /, *, out: Path, runs: Integer = 1, backend: str 
     from pipeline.config.products import GraphOptions
     from pipeline.errors import BadConfig
     from pipeline.graphalytics.benchmark import benchmark
-    from pipeline.progress.shown import showing
+    from pipeline.runtime.memory_watch import followed
 
     if runs < 1:
         raise BadConfig(f"--runs: must be at least 1 (got {runs})")
-    with showing(live=True):
+    with followed():
         results = benchmark(folder, out, checked(GraphOptions, "options", backend=backend), runs)
     if as_json:
         print_json(results)

@@ -44,8 +44,8 @@ def reach(
         cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` file
             with a table `[cluster]`.
     """
-    from pipeline.progress.shown import showing
     from pipeline.report.wording import answered, witnessed
+    from pipeline.runtime.memory_watch import followed
     from pipeline.steps.reach import reach_into
     from pipeline.store import manifest
     from pipeline.store.edges import FILES
@@ -53,7 +53,7 @@ def reach(
     from pipeline.tables import files as tables
 
     options = {"unknown": unknown, "oracle": oracle, "named": named, "backend": backend, "witness": witness}
-    with showing(live=True) as shown, shown.step("reached"):
+    with followed() as shown, shown.step("reached"):
         answers = reach_into(index, pairs, out, cluster=cluster_table(cluster), **options)
     accomplish("the answers are written")
 

@@ -137,6 +137,7 @@ def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples
     from pipeline.config.loading import checked
     from pipeline.inspection.runs import run_before
     from pipeline.runtime.early import hide_pandas
+    from pipeline.runtime.memory_watch import followed
     from pipeline.steps.destination import flushed, prepare
     from pipeline.store.workspace import find_run
 
@@ -144,12 +145,13 @@ def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples
     new = find_run(a)
     old, new = (run_before(new), new) if b is None else (new, find_run(b, new))
     written = None
-    if out:
-        folder = checked(DiffOptions, "options", output=out).output
-        prepare(folder, STEP)
-        written = flushed(tabulate_changes(folder, of_run(old), of_run(new)))
-        accomplish("the change tables are written")
-    differences = difference(old, new, max(examples, 0))
+    with followed() as shown, shown.step("diff"):
+        if out:
+            folder = checked(DiffOptions, "options", output=out).output
+            prepare(folder, STEP)
+            written = flushed(tabulate_changes(folder, of_run(old), of_run(new)))
+            accomplish("the change tables are written")
+        differences = difference(old, new, max(examples, 0))
     if as_json:
         print_json(asdict(differences) | ({"out": written.facts} if written else {}))
         return

@@ -24,13 +24,15 @@ def tiles(run: Path, /, *, out: Path, tables: str | None = None, max_zoom: Integ
         max_zoom: The last zoom, at most 16. Default: 13, where a tile's unit is about a metre; viewers enlarge it for later ones.
     """
     from pipeline.errors import BadConfig
+    from pipeline.runtime.memory_watch import followed
     from pipeline.store.workspace import find_run
     from pipeline.tiles import write_tiles
 
     if max_zoom is not None and not 0 <= max_zoom <= 16:
         raise BadConfig(f"--max-zoom: must be 0 to 16 (got {max_zoom})")
     names = [name.strip() for name in (tables or "").split(",") if name.strip()]
-    made = write_tiles(find_run(run), out, names, max_zoom)
+    with followed() as shown, shown.step("tiles"):
+        made = write_tiles(find_run(run), out, names, max_zoom)
     accomplish("the tiles are written")
     print_rows(["layer", "features"], ([name, f"{count:,}"] for name, count in made.features.items()), right=(1,))
     print(f"{made.tiles:,} tiles of zooms {made.zooms[0]} to {made.zooms[-1]}, {size(made.bytes)}   {out}")

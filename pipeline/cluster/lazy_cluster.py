@@ -2,10 +2,11 @@
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Protocol
+from threading import current_thread
+from typing import Any, Protocol
 
 from kernels.cpu.parallel import cores
 from kernels.gpu.devices import device_count
@@ -15,7 +16,7 @@ from pipeline.cluster.start import require_startable, started
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.runtime.backend import Backend
-from pipeline.signals import beside, cleaned
+from pipeline.signals import beside, braked, cleaned
 from pipeline.store.code import Code
 from pipeline.store.scratch import remove_dead
 
@@ -37,7 +38,7 @@ def cluster_of(config: ClusterConfig, backend: Backend) -> Iterator[RunCluster]:
         yield LocalThreads(config.shards)
         return
     cluster = StartedLater(config, backend)
-    with cleaned(cluster.close):
+    with braked(cluster.leave), cleaned(cluster.close):
         yield cluster
 
 
@@ -50,6 +51,7 @@ class StartedLater:
         self._open = ExitStack()
         self._starting: Future[Cluster] | None = None
         self._closing: Future[None] | None = None
+        self._left = Future[None]()  # done if its processes are killed, which Dask may wait for while it starts
 
     def prepare(self, backend: Backend) -> None:
         """See `RunCluster.prepare`.
@@ -91,6 +93,7 @@ class StartedLater:
 
     def _start_local(self) -> Cluster:
         """Start workers, let them import what this process has, and connect the ranks that will hold a graph together."""
+        current_thread().name = "cluster"  # so that it is not suspended: it computes nothing, and its end is waited for
         cluster = self._start()
         loaded = loaded_modules()
         workers = self._config.local_workers(cores() if self._backend == "cpu" else device_count())
@@ -102,6 +105,10 @@ class StartedLater:
         """See `RunCluster.release`."""
         if self._starting and not self._closing:
             self._closing = beside(self._close)
+
+    def leave(self) -> None:
+        """Do not wait for what is half started when this is closed, because this process ends for lack of memory."""
+        self._left.set_result(None)
 
     def close(self) -> None:
         """End the workers, if they were started, and wait until they have ended.
@@ -117,7 +124,8 @@ class StartedLater:
     def _close(self) -> None:
         assert self._starting
         if self._config.scheduler == "local":
-            self._starting.exception()  # wait: Dask cannot close what is half started
+            either: list[Future[Any]] = [self._starting, self._left]
+            wait(either, return_when=FIRST_COMPLETED)  # Dask cannot close what is half started
         if self._starting.done():
             self._open.close()
 

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from pipeline.addresses import address_space
 from pipeline.config.cluster import ClusterConfig
+from pipeline.runtime.memory import control_groups, kills, machine
 from pipeline.units import size
 
 TOPIC = "worker-restart-memory"  # Dask's name for these events
@@ -45,3 +47,20 @@ def out_of_memory(client: Any, config: ClusterConfig, worker: str | None = None,
         more = "divide the graph over more workers and `shards`" if over_shards else "start fewer on a host"
         change = f"their limit{limit} is the option --memory-limit of `dask worker`; raise it, or {more}"
     return f", because workers were ended for their memory: they took up to {size(max(taken))}, and {change}"
+
+
+def ended_by_kernel(config: ClusterConfig, before: int) -> str:
+    """The end of a sentence about lost workers if no nanny says why: that the kernel ended them, or may have refused memory.
+
+    Args:
+        before: The value of `kills` when the run began.
+    """
+    if config.scheduler != "local":
+        return ""
+    if kills() > before:
+        groups = [(group.bytes, f"control group {group.folder.name} allows") for group in control_groups()]
+        most, where = min([*groups, (machine()[0], "this machine has")])
+        return f"; the kernel ended processes for their memory: {where} {size(most)}; give the run more, or run fewer `workers`"
+    if space := address_space():
+        return f"; {size(space[0])} of addresses, which `ulimit -v` allows to each, may be too little memory"
+    return ""

@@ -13,7 +13,7 @@ import pyarrow as pa
 from kernels.cpu.parallel import cores
 from kernels.gpu.loader import free_bytes
 from kernels.records import dataclass
-from pipeline.addresses import address_space, status
+from pipeline.addresses import ADDRESSES, address_space, status
 from pipeline.config.model import MIB
 from pipeline.errors import TooLarge
 from pipeline.runtime.backend import Backend
@@ -21,6 +21,7 @@ from pipeline.runtime.interpreter import keeps_freed_memory
 from pipeline.units import size
 
 MEMINFO = Path("/proc/meminfo")
+VMSTAT = Path("/proc/vmstat")
 CGROUPS = Path("/sys/fs/cgroup")
 # For versions 2 and 1: the limit, the usage, and the entries of `memory.stat` with the page cache that the kernel gives up.
 _NAMES = (
@@ -43,17 +44,31 @@ def require_memory(what: str, needed: int, backend: Backend) -> None:
     """Raise TooLarge unless `needed` bytes are free for `what`."""
     free = free_memory(backend)
     if needed > free:
-        where = "the GPU" if backend == "gpu" else "this machine"
-        raise TooLarge(f"{what} takes up to {needed / MIB:,.0f} MiB of memory, and {free / MIB:,.0f} MiB are free on {where}")
+        where = whose_memory(backend)
+        raise TooLarge(f"{what} takes up to {needed / MIB:,.0f} MiB of memory, and {free / MIB:,.0f} MiB are free {where}")
 
 
 def free_memory(backend: Backend = "cpu") -> int:
     """Free bytes: of the machine, within its control groups and the limit of the run, or on the current GPU."""
     if backend == "gpu":
         return free_bytes()
-    of_run = [most - private_memory() for most in _LIMITS]
-    of_space = [most - taken for most, taken in filter(None, [address_space()])]
-    return max(0, min([machine()[1], *of_run, *of_space, *(group.left for group in control_groups())]))
+    return max(0, min(left for left, _, _ in _spaces()))
+
+
+def whose_memory(backend: Backend = "cpu") -> str:
+    """What `free_memory` is a part of, for people: the limit that is met first."""
+    if backend == "gpu":
+        return "on the GPU"
+    _, most, where = min(_spaces())
+    return f"of the {size(most)} that {where}" if where else "on this machine"
+
+
+def _spaces() -> list[tuple[int, int, str]]:
+    """Bytes that are free below each limit that holds, the limit, and what has it; that of the machine has no name."""
+    spaces = [(machine()[1], machine()[0], "")]
+    spaces += [(most - private_memory(), most, OF_RUN) for most in _LIMITS]
+    spaces += [(most - taken, most, ADDRESSES) for most, taken in filter(None, [address_space()])]
+    return spaces + [(group.left, group.bytes, f"control group {group.folder.name} allows") for group in control_groups()]
 
 
 def leave_enough(columns: int, backend: Backend) -> bool:
@@ -76,6 +91,7 @@ def share_of_arcs() -> int:
     return max(free_memory() // _SHARE_OF_FREE, _LEAST_SHARE)
 
 
+OF_RUN = "`[limits] memory` allows"
 _LIMITS: list[int] = []  # bytes that this process may take, of the runs in it that state some
 
 
@@ -146,6 +162,20 @@ def control_groups() -> list[LimitedGroup]:
             group = Path(path.lstrip("/"))
             groups += [CGROUPS / controllers / inner for inner in (group, *group.parents)]
     return [*filter(None, map(_group, groups))]
+
+
+def kills() -> int:
+    """How many processes the kernel has ended for their memory so far: of this process's limited control groups, or of all."""
+    counted = [folder / name for folder, *_ in control_groups() for name in ("memory.events", "memory.oom_control")]
+    return sum(_oom_kills(file) for file in counted or [VMSTAT])
+
+
+def _oom_kills(file: Path) -> int:
+    try:
+        lines = [line.split() for line in file.read_text(encoding="ascii").splitlines()]
+    except OSError:
+        return 0
+    return sum(int(line[1]) for line in lines if line[0] == "oom_kill")
 
 
 def _group(folder: Path) -> LimitedGroup | None:
@@ -243,7 +273,7 @@ def require_space(shape: Shape, backend: Backend, folder: Path, held: bool = Fal
     memory = shape.sorting(backend, sparing=not held)
     spilled = shape.arrays if backend == "cpu" and not held and not leave_enough(shape.columns, backend) else 0
     checked = (
-        ("memory", memory, free_memory(backend), "on the GPU" if backend == "gpu" else "on this machine"),
+        ("memory", memory, free_memory(backend), whose_memory(backend)),
         ("disk", (shape.disk() + spilled) * STORED, free_disk(folder), f"at {folder}"),
     )
     for what, needed, free, where in checked:

@@ -17,7 +17,7 @@ from kernels.records import dataclass
 from pipeline.errors import Damaged, ProofFailed
 from pipeline.runtime.memory import require_memory
 from pipeline.store.arrays import load_array, save_array
-from pipeline.store.deltas import ATTACHED, EDGES, GRAPHS
+from pipeline.store.deltas import ATTACHED, CAPACITIES, EDGES, GRAPHS
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder, read
 
@@ -88,7 +88,7 @@ def names_beside(folder: Folder) -> VertexNames | None:
     None if its ids are integers. Raises Damaged.
     """
     above, made_from = folder.path.parent, (folder.digest, folder.manifest.inputs.get("graph"))
-    lists, graphs = (list(_readable(above / name for name in names)) for names in ((*EDGES, ATTACHED), GRAPHS))
+    lists, graphs = (list(_readable(above / name for name in names)) for names in ((*EDGES, ATTACHED), (*GRAPHS, CAPACITIES)))
     for graph in (one for one in graphs if one.digest in made_from):
         renumbered = [one for one in lists if one.manifest.inputs.get("graph") == graph.digest]  # for the names of its changes
         for edges in [*renumbered, *(one for one in lists if one.digest == graph.manifest.inputs.get("edges"))]:

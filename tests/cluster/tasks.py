@@ -61,6 +61,14 @@ def take_memory(context: TaskContext, item: int) -> None:
     del taken
 
 
+def take_memory_slowly(context: TaskContext, item: int) -> None:
+    """Take this number of bytes again and again until the worker ends."""
+    taken = []
+    while True:
+        taken.append(np.ones(item, np.uint8))
+        time.sleep(0.005)
+
+
 def write_at_once(path: Path, text: str) -> None:
     """Write a file that nobody sees empty."""
     unfinished = path.with_name(f".{path.name}-{os.getpid()}")

@@ -1,5 +1,7 @@
 """The cluster of a run: workers start while the source is read, and end while the report is drawn."""
 
+import subprocess
+import sys
 import tempfile
 
 import pytest
@@ -14,6 +16,7 @@ from tests.cluster import tasks as worker_tasks
 from tests.cluster.calls import results
 from tests.cluster.processes import local_workers
 from tests.flows.processes import eventually
+from tests.project.test_layout import ROOT
 
 LOCAL = ClusterConfig(scheduler="local", workers=1)
 
@@ -86,3 +89,32 @@ def test_what_can_be_known_at_once_is_an_error_at_once():
 )
 def test_ranks_do_not_start_more_workers_than_they_need(asked, found):
     assert ClusterConfig(scheduler="local", **asked).local_workers(16) == found
+
+
+SHORT_OF_MEMORY = """
+import os, threading, time
+import psutil
+from pipeline.cluster.lazy_cluster import cluster_of
+from pipeline.config.cluster import ClusterConfig
+from pipeline.errors import TooLarge
+from pipeline.signals import apart, failing
+forked = lambda: [child for server in psutil.Process().children() for child in server.children()]
+def work():
+    with cluster_of(ClusterConfig(scheduler="local", workers=2), "cpu") as cluster:
+        cluster.prepare("cpu")
+        while not forked():
+            time.sleep(0.001)
+        failing()(TooLarge("short"))
+        threading.Event().wait()
+try:
+    apart(work)
+except TooLarge as error:
+    print(error, [child for child in forked() if child.status() != psutil.STATUS_ZOMBIE], flush=True)
+os._exit(0)
+"""
+
+
+def test_a_lack_of_memory_ends_workers_that_are_starting_and_nobody_waits_for_them():
+    command = [sys.executable, "-c", SHORT_OF_MEMORY]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+    assert done.stdout == "short []\n", done.stderr

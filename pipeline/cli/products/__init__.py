@@ -9,13 +9,13 @@ from pipeline.cli.output import accomplish
 
 def write(name: str, graph: str, out: Path, cluster: str, **options: Any) -> None:
     """Write a product into a folder, and print its size and path."""
-    from pipeline.progress.shown import showing
     from pipeline.report.wording import counted
+    from pipeline.runtime.memory_watch import followed
     from pipeline.steps.products.commands import product_into
     from pipeline.store.edges import FILES
     from pipeline.store.facts.products import ProductFacts
 
-    with showing(live=True) as shown, shown.step(name):
+    with followed() as shown, shown.step(name):
         made = product_into(name, graph, out, cluster=cluster_table(cluster), **options)
     accomplish("the table is written")
     facts = ProductFacts.of(made)

@@ -20,10 +20,11 @@ from kernels.gpu.devices import obstacle
 from pipeline.cluster.dask.dask_internals import SecurityInMemory
 from pipeline.cluster.dask.local_workers import local_workers
 from pipeline.cluster.fork_server import forks_workers
-from pipeline.cluster.worker_memory import out_of_memory
+from pipeline.cluster.worker_memory import ended_by_kernel, out_of_memory
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.memory import kills
 from pipeline.signals import braked, cleaned, undisturbed
 from pipeline.store.scratch import remove_dead, scratch
 
@@ -178,8 +179,9 @@ def _security(config: ClusterConfig) -> Security:
 
 
 def _await_workers(client: Client, config: ClusterConfig) -> None:
+    before = kills()
     try:
         client.wait_for_workers(1, timeout=config.deadline)
     except TimeoutError:
-        why = out_of_memory(client, config)
+        why = out_of_memory(client, config) or ended_by_kernel(config, before)
         raise ClusterLost(f"cluster: {config.scheduler} has no worker for {config.deadline:g} s{why}") from None

@@ -37,6 +37,7 @@ class GroupRequest(NamedTuple):
     deadline: float  # seconds within which a worker has to answer, and other runs have to return one
     preferred: Sequence[str]  # workers that have the ranks' shards loaded
     call: bytes  # what each worker calls: see `session.run`
+    step: str  # what the ranks compute, for messages
     version: CodeVersion  # of this module
 
 
@@ -165,7 +166,7 @@ class Coordinator(SchedulerPlugin):
         if silent := await self._open(group):
             return Outcome(workers, lost=f"worker {silent} does not answer")
         answers: dict[str, bytes] = {}
-        content = {"session": group.session, "call": request.call}
+        content = {"session": group.session, "call": request.call, "step": request.step}
         calls = {self._start(self._ask(worker, session.RUN, **content)): worker for worker in workers}
         running = set(calls)
         while running and time.monotonic() < until:

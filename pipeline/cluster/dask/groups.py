@@ -18,9 +18,10 @@ from pipeline.cluster.dask import coordinator, session
 from pipeline.cluster.dask.code_version import CodeVersion
 from pipeline.cluster.dask.coordinator import GroupRequest, Outcome, run_group
 from pipeline.cluster.dask.ranks import Ranks
-from pipeline.cluster.worker_memory import ends, out_of_memory
+from pipeline.cluster.worker_memory import ended_by_kernel, ends, out_of_memory
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
+from pipeline.runtime.memory import kills
 from pipeline.store.code import Code
 
 log = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ class RankGroups:
 
     def __init__(self, client: Client, config: ClusterConfig) -> None:
         self._client, self._config, self._lost_workers = client, config, config.lost_workers
+        self._kills = kills()
         self._workers: Sequence[str] = ()  # of the last group: they have its shards loaded
 
     def run(self, ranks: Ranks, size: int, poll: Poll) -> list[Any]:
@@ -53,6 +55,7 @@ class RankGroups:
         """
         version = CodeVersion.of(Code((coordinator.__name__, session.__name__)))
         before = known = ends(self._client)
+        step = f"{current.name if (current := progress.CURRENT.get()) else 'a stage'} over shards"
         of_memory = losses = 0
         for left in reversed(range(self._lost_workers + 1)):
             self._await_workers(poll)
@@ -62,7 +65,7 @@ class RankGroups:
                 break
             run = f"process {os.getpid()} on {socket.gethostname()}"
             outcome = self._call(
-                GroupRequest(self._client.id, run, size, ranks.deadline, self._workers, dumps(ranks), version), poll
+                GroupRequest(self._client.id, run, size, ranks.deadline, self._workers, dumps(ranks), step, version), poll
             )
             if outcome.busy:
                 held = f"the workers are held by other runs: {outcome.busy}"
@@ -75,14 +78,14 @@ class RankGroups:
                 return [result for results in outcome.results for result in loads(results)]
             losses += 1
             log.warning("cluster: %s%s", outcome.lost, "; all ranks start again" if left else "")
-        raise ClusterLost(f"cluster: {self._lost(losses, ends(self._client) > before)}")
+        raise ClusterLost(f"cluster: {self._lost(step, losses, ends(self._client) > before)}")
 
-    def _lost(self, losses: int, of_memory: bool) -> str:
+    def _lost(self, step: str, losses: int, of_memory: bool) -> str:
         """What ended the ranks: a step that took more memory than its workers may, or other losses of workers."""
         if of_memory and (why := out_of_memory(self._client, self._config, over_shards=True)):
-            step = current.name if (current := progress.CURRENT.get()) else "a stage"
-            return f"{step} over shards lost a worker {losses} times{why}"
-        return f"workers lost during a stage over shards: {losses}, the limit is {self._lost_workers} ([cluster] lost_workers)"
+            return f"{step} lost a worker {losses} times{why}"
+        limit = f"the limit is {self._lost_workers} ([cluster] lost_workers)"
+        return f"workers lost during {step}: {losses}, {limit}{ended_by_kernel(self._config, self._kills)}"
 
     def _await_workers(self, poll: Poll) -> None:
         """Wait for as many workers as the last group had, or after a while for at least one."""

@@ -9,9 +9,11 @@ from kernels.cpu.parallel import cores
 from kernels.gpu.devices import device_count
 from pipeline.cluster.dask.dask_internals import keep_fork_server
 from pipeline.cluster.fork_server import interrupts_blocked
+from pipeline.cluster.worker_memory import ended_by_kernel
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import ClusterLost
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.memory import kills
 
 log = logging.getLogger(__name__)
 
@@ -58,12 +60,13 @@ def local_workers(config: ClusterConfig, backend: Backend, security: Security, f
 
 def _started(config: ClusterConfig, kind: type[LocalCluster], **options: Any) -> LocalCluster:
     """Start workers; again if one ends before it is ready: Dask closes the others and raises a RuntimeError."""
+    before = kills()
     for left in reversed(range(config.lost_workers + 1)):
         try:
             with interrupts_blocked():
                 return kind(**options)
         except (RuntimeError, TimeoutError) as error:
-            why = f"a local worker ended before it was ready: {error}"
+            why = f"a local worker ended before it was ready: {error}{ended_by_kernel(config, before)}"
             if left:
                 log.warning("cluster: %s; all start again", why)
     raise ClusterLost(f"cluster: {config.lost_workers + 1} times {why}")

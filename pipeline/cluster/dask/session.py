@@ -15,6 +15,7 @@ from kernels.distributed.communicator import PeerLost
 from kernels.distributed.threads import on_daemon_thread
 from kernels.graph import Array
 from pipeline.cluster.dask.worker_state import STATE, Session
+from pipeline.runtime.memory_watch import shortage, too_large
 
 # Operations that the scheduler, or another worker, calls on a worker.
 RUN, CLOSE, PUT, IS_OPEN = "graphmill_run", "graphmill_close", "graphmill_put", "graphmill_is_open"
@@ -26,10 +27,18 @@ async def open_session(session: str, placement: Sequence[str], dask_worker: Work
     dask_worker.handlers |= {RUN: run, CLOSE: close, PUT: put, IS_OPEN: is_open}
 
 
-async def run(session: str, call: bytes) -> dict[str, Any]:
-    """Call the pickled `call(session)`, which runs the worker's ranks; return `results`, an `error` or what was `lost`."""
+async def run(session: str, call: bytes, step: str) -> dict[str, Any]:
+    """Call the pickled `call(session)`, which runs the worker's ranks; return `results`, an `error` or what was `lost`.
+
+    Args:
+        step: What the ranks compute, for the error if this worker is about to take too much memory.
+    """
     opened = STATE.sessions[session]
     opened.running = asyncio.wrap_future(on_daemon_thread(lambda: _answer(call, opened)))
+    short = asyncio.wrap_future(shortage())
+    await asyncio.wait([opened.running, short], return_when=asyncio.FIRST_COMPLETED)
+    if short.done():
+        return _error(too_large(step, short.result()))
     answer: dict[str, Any] = await opened.running
     return answer
 
@@ -40,8 +49,12 @@ def _answer(call: bytes, session: Session) -> dict[str, Any]:
     except PeerLost as lost:
         return {"lost": str(lost)}
     except BaseException as error:
-        message: dict[str, Any] = {**error_message(error)}
-        return {"error": {part: message[part] and message[part].data for part in ("exception", "traceback")}}
+        return _error(error)
+
+
+def _error(error: BaseException) -> dict[str, Any]:
+    message: dict[str, Any] = {**error_message(error)}
+    return {"error": {part: message[part] and message[part].data for part in ("exception", "traceback")}}
 
 
 async def close(session: str) -> dict[str, Any]:

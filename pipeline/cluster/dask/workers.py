@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
 from typing import Any
 
@@ -11,16 +11,20 @@ import distributed
 from distributed import Client, KilledWorker
 
 from kernels import spans
+from kernels.distributed.threads import on_daemon_thread
+from pipeline import progress
 from pipeline.cluster.dask.code_version import CodeVersion
 from pipeline.cluster.dask.groups import RankGroups
 from pipeline.cluster.dask.ranks import Ranks
 from pipeline.cluster.dask.worker_state import STATE
 from pipeline.cluster.protocol import Result, Task, TaskContext, innermost, name_of
 from pipeline.cluster.watch import Watch
-from pipeline.cluster.worker_memory import out_of_memory
+from pipeline.cluster.worker_memory import ended_by_kernel, out_of_memory
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import ClusterLost
 from pipeline.runtime.backend import Backend, use_gpu
+from pipeline.runtime.memory import kills
+from pipeline.runtime.memory_watch import shortage, too_large
 from pipeline.store.code import Code
 
 _POLL = 1.0  # seconds between two checks of the scheduler
@@ -35,6 +39,7 @@ class Workers:
         self._address = config.scheduler
         self._deadline = config.deadline
         self._groups = RankGroups(client, config)
+        self._kills = kills()
 
     def sharing(self, backend: Backend) -> int:
         """See `Cluster.sharing`: each worker has a rank, but those for the CPU of one machine have the same cores."""
@@ -65,7 +70,8 @@ class Workers:
             results = self._groups.run(work, ranks, self._watch())
             yield from (list(map(_without_spans, of_task)) for of_task in zip(*results, strict=True))
             return
-        run = partial(_run, call, backend, version)
+        step = current.name if (current := progress.CURRENT.get()) else name
+        run = partial(_run, call, backend, version, step=step)
         # An error of a task would occur again. Errors that may pass, such as a full disk, are for the step's caller to retry.
         futures = deque(self._client.map(run, list(tasks), key=name, pure=False, retries=0))
         try:
@@ -85,6 +91,7 @@ class Workers:
                 if isinstance(error, KilledWorker):
                     lost = error.allowed_failures + 1
                     why = out_of_memory(self._client, self._config, error.last_worker.address)
+                    why = why or ended_by_kernel(self._config, self._kills)
                     raise ClusterLost(f"cluster: one task lost {lost} worker{'s' if lost > 1 else ''}{why}") from None
                 if self._status(future) == "error":
                     raise  # the task's own
@@ -99,7 +106,10 @@ class Workers:
         def poll() -> list[str]:
             if self._client.status != "running":
                 raise ClusterLost(f"cluster: the connection to the scheduler {self._address} broke")
-            return watch()
+            try:
+                return watch()
+            except ClusterLost as error:
+                raise ClusterLost(f"{error}{ended_by_kernel(self._config, self._kills)}") from None
 
         return poll
 
@@ -120,14 +130,29 @@ def _run_all(function: Callable[[TaskContext, Task], Result], tasks: Sequence[Ta
     return [function(context, task) for task in tasks]
 
 
-def _run(function: Callable[[TaskContext, Task], Result], backend: Backend, version: CodeVersion, task: Task) -> Result:
-    """Run a task on one thread of a worker."""
+def _run(
+    function: Callable[[TaskContext, Task], Result],
+    backend: Backend,
+    version: CodeVersion,
+    task: Task,
+    step: str = "",
+) -> Result:
+    """Run a task, on a thread that can be left where it is. Raises TooLarge if this worker is about to exceed a limit."""
     version.require()
-    if backend == "cpu":
-        return function(TaskContext(backend, STATE.open_graphs), task)
-    with STATE.gpu:
-        use_gpu()
-        return function(TaskContext(backend, STATE.open_graphs), task)
+
+    def work() -> Result:
+        if backend == "cpu":
+            return function(TaskContext(backend, STATE.open_graphs), task)
+        with STATE.gpu:
+            use_gpu()
+            return function(TaskContext(backend, STATE.open_graphs), task)
+
+    running, short = on_daemon_thread(work), shortage()
+    either: list[Future[Any]] = [running, short]
+    wait(either, return_when=FIRST_COMPLETED)
+    if short.done():
+        raise too_large(step, short.result())
+    return running.result()
 
 
 def _without_spans(result: Any) -> Any:

@@ -12,11 +12,11 @@ from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 from threading import Lock
 
-from pipeline.cluster.fork_server.multiprocessing_internals import kill_fork_server, socket_in
+from pipeline.cluster.fork_server.multiprocessing_internals import kill_fork_server, kill_forked, socket_in
 from pipeline.cluster.loading import loaded_modules
 from pipeline.config.cluster import ClusterConfig
 from pipeline.runtime.backend import Backend
-from pipeline.signals import cleaned, undisturbed
+from pipeline.signals import braked, cleaned, undisturbed
 from pipeline.store.scratch import scratch
 
 # As Dask sets it for workers. The last line: a thread of Arrow's allocator would not be there in the workers.
@@ -77,6 +77,7 @@ def fork_server() -> Iterator[None]:
         with undisturbed():
             _SHARED.enter()
             stack.enter_context(cleaned(_SHARED.leave))
+            stack.enter_context(braked(kill_forked))  # also workers that are just starting
         yield
 
 

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, process
+from pathlib import Path
 from typing import Any
 
 
@@ -33,7 +34,24 @@ def kill_fork_server() -> None:
     Python itself ends it with this process, which is too late for clusters of one process that follow each other.
     """
     server: Any = forkserver._forkserver
+    vars(server).pop("ensure_running", None)
     if server._forkserver_pid is not None:
         os.kill(server._forkserver_pid, signal.SIGKILL)  # its children hold nothing that is needed, either
         with suppress(FileNotFoundError):
             server._stop()
+
+
+def kill_forked() -> None:
+    """Kill the fork server of this process and all that it has forked; from any thread. None starts until `kill_fork_server`."""
+    server: Any = forkserver._forkserver
+    if (number := server._forkserver_pid) is None:
+        return
+    server.ensure_running = _refuse
+    with suppress(OSError):  # no Linux, where nothing sees a lack of memory, either
+        forked = Path(f"/proc/{number}/task/{number}/children").read_text(encoding="ascii").split()
+        for process_id in (number, *map(int, forked)):
+            os.kill(process_id, signal.SIGKILL)
+
+
+def _refuse() -> None:
+    raise RuntimeError("no process is forked: this one is about to end for lack of memory")

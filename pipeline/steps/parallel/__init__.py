@@ -14,7 +14,7 @@ from kernels.records import dataclass
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
 
-STEP, CAPACITIES, LIGHTEST = "merged", "capacities", "lightest"
+STEP, LIGHTEST = "merged", "lightest"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pipeline.config.model import MIB, bytes_of
 from pipeline.config.run import RunConfig
 from pipeline.errors import TooLarge
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.memory import free_memory
+from pipeline.runtime.memory import free_memory, whose_memory
 from pipeline.store.arrays import bytes_of_arrays
 from pipeline.store.manifest import Folder
 
@@ -54,4 +54,4 @@ def _limits(config: RunConfig, backend: Backend) -> Iterator[tuple[int, str]]:
         return
     if cluster.scheduler == "local" and backend == "cpu" and cluster.memory != "auto":
         yield bytes_of(cluster.memory), "the limit of a worker ([cluster] memory)"
-    yield free_memory(backend), "free on the GPU" if backend == "gpu" else "free here"
+    yield free_memory(backend), f"free {whose_memory(backend)}"

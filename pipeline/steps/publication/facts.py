@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
 from pipeline.runtime.backend import Backend, gpu
-from pipeline.steps.parallel import CAPACITIES, LIGHTEST
+from pipeline.steps.parallel import LIGHTEST
 from pipeline.steps.sources import out_degree
 from pipeline.steps.turns import TURNED
+from pipeline.store.deltas import CAPACITIES
 from pipeline.store.facts import EdgeFacts, GraphFacts, facts_of_answer
 from pipeline.store.facts.run import InputFacts, StepFacts, TableFacts
 from pipeline.store.facts.sources import SourceFacts

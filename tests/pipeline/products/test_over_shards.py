@@ -100,7 +100,7 @@ def test_proofs_on_the_whole_graph_say_so(oracle, asked, tmp_path):
 def test_what_does_not_fit_a_worker_is_refused_before_the_source_is_read(asked, tmp_path, monkeypatch):
     name, asked = asked
     asked |= {"output": tmp_path / "out", "cluster": {"shards": 2}}
-    words = f"^{name}: each worker needs all of the graph, {{}}0 MiB, not only its shard, and 0 MiB are free here"
+    words = f"^{name}: each worker needs all of the graph, {{}}0 MiB, not only its shard, and 0 MiB are free o"
     monkeypatch.setattr(whole_graphs, "free_memory", lambda backend: 10)
     with pytest.raises(TooLarge, match=words.format("at least ")):
         run(run_config("test", **asked))

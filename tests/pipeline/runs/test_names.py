@@ -70,6 +70,14 @@ def test_pairs_are_names(named):
     ]  # fmt: skip
 
 
+def test_flows_between_names_add_the_capacities_of_parallel_edges(tmp_path):
+    pq.write_table(pa.table({"src": ["ana"], "dst": ["eve"]}), tmp_path / "pairs.parquet")
+    graph = people(tmp_path, "who,whom,kg\nana,bob,3\nana,bob,4\nbob,eve,9\n")
+    flows = {"pairs": str(tmp_path / "pairs.parquet")}
+    published = run(run_config("test", graph=graph, output=tmp_path / "out", stages=["max_flow"], max_flow=flows))
+    assert tables.read(published.path / "max_flow")["flow"].to_pylist()[0] == 7
+
+
 def test_the_commands_reach_and_path_take_names(named, tmp_path, capsys):
     pq.write_table(pa.table({"src": ["ana"], "dst": ["Zoë, dr"]}), tmp_path / "pairs.parquet")
     reach_into(named, str(tmp_path / "pairs.parquet"), tmp_path / "reached", backend="cpu")

@@ -124,20 +124,38 @@ def test_the_kernel_ends_no_run():
     except NoGroups:
         pytest.skip("needs control groups of version 1, and the right to make one")
     assert not found.faults, "\n".join(found.faults)
-    assert found.counts["complete"] and found.counts["ended with a message"]
+    endings = {kind.rpartition("; ")[2] for kind in found.counts}
+    assert {"complete", "ended by its watcher"} <= endings
 
 
 def test_a_limit_is_that_of_the_process(monkeypatch):
     before = memory.free_memory()
     with memory.limited_to(memory.private_memory() + 64 * MIB):
         assert 0 < memory.free_memory() <= 64 * MIB < before
-        (own,) = (limit for limit in memory_watch.limits() if "[limits]" in limit.where)
+        (own,) = memory_watch.of_runs()
         left = own.left
         with mmap.mmap(-1, 16 * MIB) as taken:  # not from memory that an allocator keeps
             for _ in range(16):
                 taken.write(bytes(MIB))
             assert own.left < left - 8 * MIB
     assert memory.limit_of_run() is None
+
+
+def test_what_does_not_fit_names_the_limit_that_is_met_first(monkeypatch, tmp_path):
+    of_run = r"takes up to 2,048 MiB of memory, and [\d,]+ MiB are free of the [\d.]+ .B that `\[limits\] memory` allows$"
+    with memory.limited_to(memory.private_memory() + 64 * MIB), pytest.raises(TooLarge, match=of_run):
+        memory.require_memory("an index", 2**31, "cpu")
+    group = memory.LimitedGroup(tmp_path / "nightly", 2**27, 2**20)
+    monkeypatch.setattr(memory, "control_groups", lambda: [group])
+    with pytest.raises(TooLarge, match=r"and 1 MiB are free of the 134\.2 MB that control group nightly allows$"):
+        memory.require_memory("an index", 2**31, "cpu")
+
+
+@pytest.mark.parametrize(("name", "content"), [("memory.events", "oom 5\noom_kill 3\n"), ("memory.oom_control", "oom_kill 3\n")])
+def test_processes_that_the_kernel_ended_are_counted(name, content, monkeypatch, tmp_path):
+    (tmp_path / name).write_text(content)
+    monkeypatch.setattr(memory, "control_groups", lambda: [memory.LimitedGroup(tmp_path, 2**27, 2**20)])
+    assert memory.kills() == 3
 
 
 def test_a_limit_of_addresses_counts_and_is_named(monkeypatch):
@@ -176,7 +194,7 @@ def test_the_nearest_limit_ends_the_work_that_the_main_thread_awaits(monkeypatch
     monkeypatch.setattr(memory_watch, "suspend_threads", lambda: stopped.append(1))  # also threads of pytest
 
     def work():
-        with memory_watch.watched(lambda: "bfs and mst"):
+        with memory_watch.followed() as shown, shown.step("bfs and mst"):
             never.wait()
 
     with pytest.raises(
