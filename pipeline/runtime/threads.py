@@ -5,7 +5,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from threading import Event, Lock
 from typing import Any, TypeVar, cast
 
 Item = TypeVar("Item")
@@ -74,30 +73,6 @@ def ahead(items: Iterator[Item], most: int) -> Generator[Item]:
         while (item := waiting.popleft().result()) is not end:
             waiting.append(pool.submit(next, items, end))
             yield cast(Item, item)
-
-
-class Turns:
-    """Turns that threads take in the order of their numbers, from 0 on; every number must take its turn."""
-
-    def __init__(self) -> None:
-        self._lock, self._next, self._waiting = Lock(), 0, dict[int, Event]()
-
-    @contextmanager
-    def turn(self, number: int) -> Iterator[None]:
-        """Wait until all smaller numbers have had their turn; the turn ends with the block."""
-        with self._lock:
-            come = self._waiting[number] = Event()  # of its own: the end of a turn wakes one thread
-            if number == self._next:
-                come.set()
-        come.wait()
-        try:
-            yield
-        finally:
-            with self._lock:
-                del self._waiting[number]
-                self._next += 1
-                if following := self._waiting.get(self._next):
-                    following.set()
 
 
 class BoundedThreads:

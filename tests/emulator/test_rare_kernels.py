@@ -43,6 +43,10 @@ from tests.gpu.decoding.test_decoding import (  # noqa: F401
     test_ways_of_writing,
 )
 from tests.gpu.several.test_sharded_reachability import assert_equals_one_rank
+from tests.gpu.test_blake3 import (  # noqa: F401
+    test_any_length_in_any_parts,
+    test_other_types_parts_of_arrays_and_pinned_memory,
+)
 from tests.gpu.test_published import (  # noqa: F401
     test_any_number_of_queries,
     test_exceptions_are_those_that_the_cpu_lists,

@@ -1,6 +1,6 @@
 """Memory of the arcs of a shard on a GPU: the GPU's own, or pinned memory of the host, which kernels read over the bus."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise
 from threading import local
@@ -49,6 +49,34 @@ class Staging(local):
             array.get(self._stream, out=pinned)
             self._stream.synchronize()
         return pinned
+
+
+def fetched_ahead(array: cupy.ndarray, size: int) -> Iterator[Array]:
+    """Copy a contiguous CuPy array [n] to pinned memory, up to `size` bytes at a time, while the last ones are used.
+
+    A part is valid until the next one is asked for.
+    """
+    step = max(1, size // array.itemsize)
+    with array.device:
+        stream = cupy.cuda.Stream()  # waits for the null stream, on which the arrays are allocated
+        buffers = [empty_pinned(min(step, len(array)), array.dtype) for _ in range(2)]
+
+    def begin(at: int) -> Array:
+        part = array[at : at + step]
+        with array.device:
+            fetched: Array = part.get(stream, out=buffers[at // step % 2][: len(part)], blocking=False)
+        return fetched
+
+    try:
+        coming = begin(0)
+        for at in range(step, len(array) + step, step):
+            stream.synchronize()
+            here = coming
+            if at < len(array):
+                coming = begin(at)
+            yield here
+    finally:
+        stream.synchronize()  # before others get the pinned memory
 
 
 def fetch_all(array: cupy.ndarray) -> Array:
