@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from io import BytesIO, RawIOBase
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Lock
@@ -49,9 +50,8 @@ def save_array(path: Path, array: Array) -> None:
 
 def _write(file: RawIOBase, array: Array) -> None:
     """Write a file in large parts: the kernel lets only one thread write to it, and each part may have to wait for the GIL."""
-    rest = memoryview(_header(array.dtype, array.shape))
-    for part in (rest, *_parts(array)):
-        rest = memoryview(part)
+    for part in chain([memoryview(_header(array.dtype, array.shape))], _parts(array)):
+        rest = part
         while rest:
             rest = rest[file.write(rest) or 0 :]
 
