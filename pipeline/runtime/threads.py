@@ -2,10 +2,12 @@
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar, cast
+
+from kernels.cpu.staying import StayingThreads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -35,7 +37,7 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], thre
 
 def _on_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int, each: int) -> Iterator[Result]:
     iterator, failure, abandoned = iter(items), None, False
-    pool = ThreadPoolExecutor(threads)
+    pool = StayingThreads(threads)
     try:
         waiting: deque[Future[Result]] = deque()
         while True:
@@ -68,7 +70,7 @@ def ahead(items: Iterator[Item], most: int) -> Generator[Item]:
         yield from items
         return
     end = object()
-    with ThreadPoolExecutor(1) as pool:
+    with StayingThreads(1) as pool:
         waiting = deque(pool.submit(next, items, end) for _ in range(most))
         while (item := waiting.popleft().result()) is not end:
             waiting.append(pool.submit(next, items, end))
@@ -79,7 +81,7 @@ class BoundedThreads:
     """Threads that call functions whose arguments take memory: at most `most` calls are running or waiting at a time."""
 
     def __init__(self, threads: int, most: int) -> None:
-        self._pool, self._most, self._begun = ThreadPoolExecutor(threads), most, deque[Future[Any]]()
+        self._pool, self._most, self._begun = StayingThreads(threads), most, deque[Future[Any]]()
 
     def __enter__(self) -> "BoundedThreads":
         return self
@@ -109,7 +111,7 @@ def concurrently(function: Callable[[Item], Result], items: Iterable[Item], thre
     """
     if threads == 1:
         return [function(item) for item in items]
-    with ThreadPoolExecutor(threads) as pool:
+    with StayingThreads(threads) as pool:
         running = [pool.submit(copy_context().run, function, item) for item in items]
         try:
             wait(running, return_when=FIRST_EXCEPTION)

@@ -5,7 +5,7 @@ import math
 import mmap
 import os
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from io import BytesIO, RawIOBase
 from itertools import chain
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.arrays import is_cupy_array
+from kernels.cpu.staying import StayingThreads
 from kernels.graph import Array
 from pipeline.errors import Damaged
 
@@ -126,7 +127,7 @@ class Background:
     """
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(_FILES)
+        self._pool = StayingThreads(_FILES)
         self._saving: dict[Path, Future[None]] = {}
         self._digests: dict[Path, Array] = {}
 
