@@ -19,7 +19,7 @@ from pipeline.store.counting import decimals_of
 from pipeline.store.hierarchy import open_hierarchy
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
-from pipeline.tables.answer_table import AnswerTable, in_units
+from pipeline.tables.answer_table import AnswerTable
 from pipeline.tables.forms import TableForm
 from pipeline.tables.row_lookup import VertexRows
 
@@ -71,7 +71,7 @@ class WholeGraph:
 
     def read(self, table: AnswerTable, number: int) -> Any:
         """See `HeldGraph.read`."""
-        columns = in_units(table.columns(number), table.algorithm, decimals_of(self._folder))
+        columns = table.columns(number, self._backend, decimals_of(self._folder))
         return table.form.read(self.graph, columns, table.source(number))
 
 

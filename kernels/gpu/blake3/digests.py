@@ -4,7 +4,7 @@ import cupy
 import numpy as np
 
 from kernels.gpu.blake3.constants import BLAKE3_CHUNK_WORDS, BLAKE3_DIGEST_WORDS, BLAKE3_THREADS
-from kernels.gpu.loader import launch
+from kernels.gpu.loader import launch, to_host
 from kernels.graph import Array
 
 _SOURCE = "gpu/blake3/blake3.cu"
@@ -36,7 +36,7 @@ def digest_of(header: bytes, array: Array, part: int = _PART) -> Array:
 
 def text_of(digest: Array) -> str:
     """A digest in hexadecimal digits; waits for it."""
-    return bytes(digest.get().astype(_WORD).data).hex()
+    return bytes(to_host(digest).data).hex()
 
 
 def _joined(nodes: Array, to_root: bool) -> Array:
@@ -46,4 +46,5 @@ def _joined(nodes: Array, to_root: bool) -> Array:
         root = np.int32(to_root and count == 2)
         launch(_SOURCE, "join_nodes", BLAKE3_THREADS, len(above), nodes, np.int64(count), root, above)
         nodes = above
-    return nodes[0]
+    top: Array = nodes[0]
+    return top
