@@ -21,7 +21,7 @@ from kernels.cpu.staying import StayingThreads
 from kernels.graph import Array
 from pipeline.errors import Damaged
 
-_PART = 2**23  # bytes that are written at a time
+_PART = 2**22  # bytes that are written at a time: of pinned memory, as much as `STAGED_BYTES`, which CuPy's pool then has
 _FILES = 4  # that are saved at a time in the background, each by a thread
 _OPEN = 64  # files that wait to be saved in the background, at most
 _WINDOW = 2**25  # bytes that the disk writes while the next ones are made
@@ -46,12 +46,12 @@ def dtype_of(kind: pa.DataType) -> np.dtype[Any]:
 def save_array(path: Path, array: Array) -> None:
     """Save a NumPy or CuPy array as `np.save` does; an error of the file names its cause, such as a full disk."""
     with path.open("wb", buffering=0) as file:
-        _write(file, array)
+        _write(file, array, _parts(array))
 
 
-def _write(file: RawIOBase, array: Array) -> None:
+def _write(file: RawIOBase, array: Array, parts: Iterator[memoryview]) -> None:
     """Write a file in large parts: the kernel lets only one thread write to it, and each part may have to wait for the GIL."""
-    for part in chain([memoryview(_header(array.dtype, array.shape))], _parts(array)):
+    for part in chain([memoryview(_header(array.dtype, array.shape))], parts):
         rest = part
         while rest:
             rest = rest[file.write(rest) or 0 :]
@@ -138,7 +138,10 @@ class Background:
         self._pool.shutdown()
 
     def save(self, path: Path, array: Array) -> None:
-        """Begin to save an array; the file has its size at once. The GPU hashes one of CuPy."""
+        """Begin to save an array; the file has its size at once. The GPU hashes one of CuPy.
+
+        Raises MemoryError if memory of the host or the GPU that this takes is missing.
+        """
         header = _header(array.dtype, array.shape)
         if is_cupy_array(array):
             from kernels.gpu.blake3.digests import digest_of
@@ -146,19 +149,20 @@ class Background:
             self._digests[path] = digest_of(header, array)
         if len(waiting := [saving for saving in self._saving.values() if not saving.done()]) >= _OPEN:
             wait(waiting, return_when=FIRST_COMPLETED)
-        file = path.open("wb", buffering=0)
+        parts, file = _parts(array), path.open("wb", buffering=0)
         file.truncate(len(header) + array.nbytes)
         status = os.fstat(file.fileno())
         written = _unfinished[status.st_dev, status.st_ino] = Future[None]()
-        self._saving[path] = self._pool.submit(_save_opened, file, array, written)
+        self._saving[path] = self._pool.submit(_save_opened, file, array, parts, written)
 
     def digests(self) -> dict[Path, str]:
-        """The digests of CuPy's arrays as files, which need not be complete."""
+        """The digests of CuPy's arrays as files, which need not be complete; they are given once."""
         if not self._digests:
             return {}
         from kernels.gpu.blake3.digests import text_of
 
-        return {path: text_of(digest) for path, digest in self._digests.items()}
+        digests, self._digests = self._digests, {}  # whose memory is the GPU's
+        return {path: text_of(digest) for path, digest in digests.items()}
 
     def finish(self) -> None:
         """Wait for all files. Raises what saving them raised."""
@@ -169,12 +173,12 @@ class Background:
 _unfinished: dict[tuple[int, int], Future[None]] = {}  # by device and inode: files that this process is saving
 
 
-def _save_opened(file: RawIOBase, array: Array, written: Future[None]) -> None:
+def _save_opened(file: RawIOBase, array: Array, parts: Iterator[memoryview], written: Future[None]) -> None:
     """Write an array into an open file, which is then closed, and let those go on who wait for it."""
     status = os.fstat(file.fileno())
     try:
         with file:
-            _write(file, array)
+            _write(file, array, parts)
     except BaseException as error:
         written.set_exception(error)
         raise
@@ -189,15 +193,13 @@ def _parts(array: Array) -> Iterator[memoryview]:
     if not is_cupy_array(array):
         flat = array.reshape(-1)
         step = max(1, _PART // max(1, array.itemsize))
-        yield from (np.ascontiguousarray(flat[at : at + step]).view(np.uint8).data for at in range(0, array.size, step))
-        return
+        return (np.ascontiguousarray(flat[at : at + step]).view(np.uint8).data for at in range(0, array.size, step))
     from kernels.distributed.gpu.memory import fetched_ahead, in_host_memory
 
     there = in_host_memory(array.reshape(-1))
     if not is_cupy_array(there):
-        yield from _parts(there)
-        return
-    yield from (part.view(np.uint8).data for part in fetched_ahead(there, _PART))
+        return _parts(there)
+    return (part.view(np.uint8).data for part in fetched_ahead(there, _PART))
 
 
 def bytes_of_arrays(folder: Path) -> int:

@@ -53,13 +53,17 @@ class Staging(local):
 def fetched_ahead(array: cupy.ndarray, size: int) -> Iterator[Array]:
     """Copy a contiguous CuPy array [n] to pinned memory, up to `size` bytes at a time, while the last ones are used.
 
-    A part is valid until the next one is asked for.
+    A part is valid until the next one is asked for. Raises MemoryError at once if memory cannot be pinned.
     """
     step = max(1, size // array.itemsize)
     with array.device:
         stream = cupy.cuda.Stream()  # waits for the null stream, on which the arrays are allocated
         buffers = [empty_pinned(min(step, len(array)), array.dtype) for _ in range(2)]
 
+    return _fetched_ahead(array, step, stream, buffers)
+
+
+def _fetched_ahead(array: cupy.ndarray, step: int, stream: cupy.cuda.Stream, buffers: Sequence[Array]) -> Iterator[Array]:
     def begin(at: int) -> Array:
         part = array[at : at + step]
         with array.device:

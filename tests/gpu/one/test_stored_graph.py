@@ -129,8 +129,8 @@ def test_the_laid_out_graph_stays_on_the_gpu(tmp_path, monkeypatch):
 def faulty_disk(monkeypatch):
     real = arrays._write
 
-    def faulty(file, array):
-        real(file, array)
+    def faulty(file, array, parts):
+        real(file, array, parts)
         if Path(file.name).name == "out-indices.npy":
             (last,) = array[-1:].tolist()
             os.pwrite(file.fileno(), bytes([last & 255 ^ 1]), os.fstat(file.fileno()).st_size - array.itemsize)
@@ -154,7 +154,7 @@ def test_a_run_compares_the_files_with_the_kept_graph_before_it_publishes(tmp_pa
 
 @pytest.fixture
 def full_disk(monkeypatch):
-    def full(file, array):
+    def full(file, *_):
         raise OSError(errno.ENOSPC, "No space left on device", file.name)
 
     monkeypatch.setattr(arrays, "_write", full)
@@ -242,11 +242,11 @@ def test_refusals_are_those_of_the_cpu(name, tmp_path):
 def test_a_run_that_is_killed_while_a_graph_is_saved_leaves_nothing(file, tmp_path, monkeypatch):
     edges, real = edge_folder(tmp_path, NAMED_GRAPHS[-1]), arrays._write
 
-    def killed(opened, array):
+    def killed(opened, *of):
         if Path(opened.name).name == file:
             opened.write(b"half")
             os.kill(os.getpid(), signal.SIGKILL)
-        real(opened, array)
+        real(opened, *of)
 
     if (child := os.fork()) == 0:
         try:
@@ -267,11 +267,11 @@ def test_a_run_that_is_killed_while_a_graph_is_saved_leaves_nothing(file, tmp_pa
 def test_a_graph_that_a_killed_run_has_not_written_is_made_again(tmp_path, monkeypatch, caplog):
     real = arrays._write
 
-    def unfinished(file, array):
+    def unfinished(file, *of):
         if Path(file.name).name == "out-indices.npy":
             file.write(b"half")
             Event().wait()
-        real(file, array)
+        real(file, *of)
 
     if (child := os.fork()) == 0:
         try:

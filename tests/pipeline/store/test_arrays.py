@@ -29,7 +29,7 @@ def test_the_bytes_are_those_of_numpy(dtype, shape, tmp_path, monkeypatch):
 
 def test_who_opens_an_array_waits_until_it_is_saved(tmp_path, monkeypatch):
     real, values, may_write = arrays._write, np.arange(99), Event()
-    monkeypatch.setattr(arrays, "_write", lambda file, array: may_write.wait() and real(file, array))
+    monkeypatch.setattr(arrays, "_write", lambda *of: may_write.wait() and real(*of))
     with Background() as background, ThreadPoolExecutor(1) as other:
         background.save(tmp_path / "array.npy", values)
         (tmp_path / "array.npy").rename(tmp_path / "renamed.npy")
