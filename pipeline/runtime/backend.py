@@ -76,12 +76,17 @@ def empty_array(length: int, dtype: DTypeLike, backend: Backend) -> Array:
     return made
 
 
+def device_of(array: Any) -> AbstractContextManager[Any]:
+    """A block in which an array's GPU is the current one of this thread; an array of NumPy has none."""
+    return array.device if is_cupy_array(array) else nullcontext()
+
+
 def overwrite(there: Any, values: Array) -> None:
     """Copy a NumPy array into an array of its length and type, which may be on any GPU."""
     if not is_cupy_array(there):
         there[...] = values
         return
-    with there.device:
+    with device_of(there):
         there.set(np.ascontiguousarray(values))
 
 
