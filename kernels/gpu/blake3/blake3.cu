@@ -1,5 +1,5 @@
-/* BLAKE3 of a file's bytes: a header, and then an array that is on the GPU. A thread hashes a leaf of the tree, 1024 bytes, or joins
-   two nodes. Nodes are joined level by level; the last of an odd number goes up unchanged, so the tree is BLAKE3's.
+/* BLAKE3 of a file's bytes: a header, and then an array that is on the GPU. A thread hashes a leaf of the tree, 1024 bytes, or
+   joins two nodes. Nodes are joined level by level; the last of an odd number goes up unchanged, so the tree is BLAKE3's.
 
    O'Connor, Aumasson, Neves, Wilcox-O'Hearn: BLAKE3, one function, fast everywhere (2020), sections 2.1 to 2.5. */
 #include "gpu/device.cuh"
