@@ -1,11 +1,11 @@
 """Loops over rows or items on all cores of this process, for functions that release the GIL."""
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
+from functools import partial
 from itertools import accumulate, pairwise
-from threading import Thread
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike
 
 from kernels.arrays import frozen, is_cupy_array
 from kernels.cpu.compiled import is_imported, njit
+from kernels.cpu.staying import begin_call
 from kernels.graph import NO_ROW, OFFSET, Array, Csr
 
 Item = TypeVar("Item")
@@ -73,7 +74,7 @@ def over_items(items: Iterable[Item], work: Callable[[Item], Result], *, paralle
     items = list(items)
     if not parallel or len(items) < 2 or cores() == 1:
         return [work(item) for item in items]
-    results, failures = dict[int, Result](), dict[int, BaseException]()
+    results, failures, ended = dict[int, Result](), dict[int, BaseException](), SimpleQueue[None]()
     numbers = iter(range(len(items)))  # of which each is given to one thread
 
     def take() -> None:
@@ -82,14 +83,15 @@ def over_items(items: Iterable[Item], work: Callable[[Item], Result], *, paralle
                 results[number] = work(items[number])
             except BaseException as error:
                 failures[number] = error
-                deque(numbers, maxlen=0)
+                for _ in numbers:
+                    ended.put(None)
+            ended.put(None)
 
-    threads = [Thread(target=copy_context().run, args=(take,)) for _ in range(min(cores(), len(items)) - 1)]
-    for thread in threads:
-        thread.start()
+    for _ in range(min(cores(), len(items)) - 1):
+        begin_call(partial(copy_context().run, take))
     take()
-    for thread in threads:
-        thread.join()
+    for _ in items:
+        ended.get()
     if failures:
         raise failures[min(failures)]
     return [results[number] for number in range(len(items))]

@@ -13,15 +13,17 @@ from kernels.cpu.parallel import cores
 from kernels.distributed import Communicator, ShardAnswer, SingleRank
 from kernels.graph import Graph
 from pipeline.cluster.open_graphs import OpenGraphs
-from pipeline.runtime.backend import Backend
+from pipeline.runtime.backend import Backend, device_of
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.counting import decimals_of
 from pipeline.store.hierarchy import open_hierarchy
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
-from pipeline.tables.answer_table import AnswerTable, in_units
+from pipeline.tables.answer_table import AnswerTable
 from pipeline.tables.forms import TableForm
 from pipeline.tables.row_lookup import VertexRows
+
+_FROM_GPU = 4  # row groups that are copied from a GPU at a time: new memory of the host is mapped by one thread after the other
 
 
 class WholeGraph:
@@ -71,7 +73,7 @@ class WholeGraph:
 
     def read(self, table: AnswerTable, number: int) -> Any:
         """See `HeldGraph.read`."""
-        columns = in_units(table.columns(number), table.algorithm, decimals_of(self._folder))
+        columns = table.columns(number, self._backend, decimals_of(self._folder))
         return table.form.read(self.graph, columns, table.source(number))
 
 
@@ -85,10 +87,11 @@ def in_files(
     total = form.rows(graph, answer)
     first, _ = tables.position_of(number, total, 0)
     begins = range(0, max(total, 1), tables.ROWS_PER_GROUP)
-    threads = 1 if is_cupy_array(graph.ids) else min(cores(), len(begins))
+    threads = min(_FROM_GPU if is_cupy_array(graph.ids) else cores(), len(begins))
 
     def batch(begin: int) -> tuple[int, pa.RecordBatch]:
         part = slice(begin, begin + tables.ROWS_PER_GROUP)
-        return first + begin // tables.ROWS_PER_FILE, form.batch(graph, answer, schema, part, decimals)
+        with device_of(graph.ids):
+            return first + begin // tables.ROWS_PER_FILE, form.batch(graph, answer, schema, part, decimals)
 
     return map_in_order(batch, begins, threads)

@@ -103,8 +103,8 @@ def farthest(
         positions = np.arange(begin, begin + len(chunk))
         return first_rows(pa.record_batch({"vertex": positions, "distance": chunk}), order, most)
 
-    found = pa.Table.from_batches(of_parts(of_chunk, [*zip(ends, distance.chunks, strict=False)]))
-    first = found.sort_by(order).drop_null().slice(0, most)
+    farthest = pa.Table.from_batches(of_parts(of_chunk, [*zip(ends, distance.chunks, strict=False)]))
+    first = farthest.sort_by(order).drop_null().slice(0, most)
     ids = vertices.ids_at(first["vertex"].to_numpy()).tolist()
     rows = [[str(vertex), number(value)] for vertex, value in zip(ids, first["distance"].to_pylist(), strict=True)]
     columns = ["vertex", in_unit("distance", unit)]

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike
 
 from kernels.arrays import is_cupy_array
 from kernels.gpu.devices import cuda_version, current, device_count, name_of, obstacle
@@ -54,13 +57,37 @@ def use_gpu() -> None:
 
 
 def bring(array: Array, backend: Backend) -> Array:
-    """Copy an array to the backend's memory; on the CPU it is returned unchanged."""
-    if backend == "cpu":
+    """Copy an array to the backend's memory; one that is there, and any on the CPU, is returned unchanged."""
+    if backend == "cpu" or is_cupy_array(array):
         return array
     from kernels.distributed.gpu.memory import put
 
     copied: Array = put([array.reshape(-1)], "device").reshape(array.shape)
     return copied
+
+
+def empty_array(length: int, dtype: DTypeLike, backend: Backend) -> Array:
+    """An uninitialised array [length] in the backend's memory."""
+    if backend == "cpu":
+        return np.empty(length, dtype)
+    import cupy
+
+    made: Array = cupy.empty(length, dtype)
+    return made
+
+
+def device_of(array: Any) -> AbstractContextManager[Any]:
+    """A block in which an array's GPU is the current one of this thread; an array of NumPy has none."""
+    return array.device if is_cupy_array(array) else nullcontext()
+
+
+def overwrite(there: Any, values: Array) -> None:
+    """Copy a NumPy array into an array of its length and type, which may be on any GPU."""
+    if not is_cupy_array(there):
+        there[...] = values
+        return
+    with device_of(there):
+        there.set(np.ascontiguousarray(values))
 
 
 def fetch(array: Array) -> Array:

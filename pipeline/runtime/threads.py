@@ -2,11 +2,12 @@
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from threading import Event, Lock
 from typing import Any, TypeVar, cast
+
+from kernels.cpu.staying import StayingThreads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -36,7 +37,7 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], thre
 
 def _on_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int, each: int) -> Iterator[Result]:
     iterator, failure, abandoned = iter(items), None, False
-    pool = ThreadPoolExecutor(threads)
+    pool = StayingThreads(threads)
     try:
         waiting: deque[Future[Result]] = deque()
         while True:
@@ -69,42 +70,18 @@ def ahead(items: Iterator[Item], most: int) -> Generator[Item]:
         yield from items
         return
     end = object()
-    with ThreadPoolExecutor(1) as pool:
+    with StayingThreads(1) as pool:
         waiting = deque(pool.submit(next, items, end) for _ in range(most))
         while (item := waiting.popleft().result()) is not end:
             waiting.append(pool.submit(next, items, end))
             yield cast(Item, item)
 
 
-class Turns:
-    """Turns that threads take in the order of their numbers, from 0 on; every number must take its turn."""
-
-    def __init__(self) -> None:
-        self._lock, self._next, self._waiting = Lock(), 0, dict[int, Event]()
-
-    @contextmanager
-    def turn(self, number: int) -> Iterator[None]:
-        """Wait until all smaller numbers have had their turn; the turn ends with the block."""
-        with self._lock:
-            come = self._waiting[number] = Event()  # of its own: the end of a turn wakes one thread
-            if number == self._next:
-                come.set()
-        come.wait()
-        try:
-            yield
-        finally:
-            with self._lock:
-                del self._waiting[number]
-                self._next += 1
-                if following := self._waiting.get(self._next):
-                    following.set()
-
-
 class BoundedThreads:
     """Threads that call functions whose arguments take memory: at most `most` calls are running or waiting at a time."""
 
     def __init__(self, threads: int, most: int) -> None:
-        self._pool, self._most, self._begun = ThreadPoolExecutor(threads), most, deque[Future[Any]]()
+        self._pool, self._most, self._begun = StayingThreads(threads), most, deque[Future[Any]]()
 
     def __enter__(self) -> "BoundedThreads":
         return self
@@ -134,7 +111,7 @@ def concurrently(function: Callable[[Item], Result], items: Iterable[Item], thre
     """
     if threads == 1:
         return [function(item) for item in items]
-    with ThreadPoolExecutor(threads) as pool:
+    with StayingThreads(threads) as pool:
         running = [pool.submit(copy_context().run, function, item) for item in items]
         try:
             wait(running, return_when=FIRST_EXCEPTION)

@@ -6,7 +6,7 @@ of one reads everything, and writes all shards. A stored graph without a proof d
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +19,6 @@ from kernels.graph import OFFSET, Csr, Graph
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.on_gpu.streaming import StreamedEdges
 from kernels.layout.rules import ArcRules, EdgeSource
-from kernels.records import dataclass
 from kernels.spans import span
 from pipeline import progress
 from pipeline.cluster.threads import LocalThreads
@@ -29,14 +28,14 @@ from pipeline.runtime.backend import Backend
 from pipeline.runtime.beyond_gpu import layout_on_host, on_gpu_or_cpu
 from pipeline.runtime.memory import Shape, free_memory, require_space, return_unused
 from pipeline.signals import beside
-from pipeline.steps.layout_files import StoredShard, forget_what_used, store_shards
+from pipeline.steps.layout_files import StoredPart, StoredShard, complete, forget_what_used, store_shards
 from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background
 from pipeline.store.edges import Columns, as_edges, bytes_of, types_of, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts
-from pipeline.store.manifest import FileEntry, Folder, WrittenStep, check, make, unsealed
+from pipeline.store.manifest import FileEntry, Folder, WrittenStep, make, unsealed
 from pipeline.store.scratch import attempts_beside, shared_attempt
 from pipeline.store.vertices import compare_declared
 
@@ -93,7 +92,7 @@ def lay_out(
         layout = layout.model_copy(update={"shards": cluster.shards})
     if not over_ranks:
         cluster = LocalThreads()  # one rank lays out the whole graph: in this process, which has all the memory
-    opened, deferred = list[Graph](), list[list[Future[None]]]()
+    opened, deferred = list[Graph](), list[tuple[list[Future[None]], Background | None]]()
 
     def write(folder: Path) -> WrittenStep:
         forget_what_used(target, inputs)
@@ -119,17 +118,20 @@ def lay_out(
             path.rename(folder / path.name)
         opened.extend([stored.graph] if stored.graph else [])
         digests = {name: digest for of in (stored, *others) for name, digest in of.digests.items()}
+        saving = stored.saving
+        if saving and (runtime.checking is None or not runtime.in_this_process):
+            saving.finish()
         if runtime.checking is None or not digests:
             return WrittenStep(stored.folder.facts, digests)
-        deferred.append(runtime.checking)
+        deferred.append((runtime.checking, saving))
         known = {name: FileEntry((folder / name).stat().st_size, digest) for name, digest in digests.items()}
         return WrittenStep(stored.folder.facts, {}, known)
 
     inputs = {"edges": edges.digest} | ({"merged": rows.digest} if parallel.merged else {})
     target = runtime.work / (parallel.folder or parallel.step)
     graph = make(target, parallel.step, inputs, layout.model_dump() | {"parallel": parallel.rule}, write)
-    for checking in deferred:  # reading the files again takes as long as the stages
-        checking.append(beside(partial(check, graph)))
+    for checking, saving in deferred:  # writing the files, and reading them again, takes as long as the stages
+        checking.append(beside(partial(complete, graph, saving)))
     if opened and runtime.cluster.open_graphs and not runtime.ranks_of(graph) and parallel.step == PLAIN.step:
         runtime.cluster.open_graphs.keep(graph, backend, opened[0])
     return graph
@@ -154,15 +156,6 @@ def suited(layout: LayoutConfig, edges: Folder, shards: int) -> LayoutConfig:
 
 
 _SHARDS = TypeAdapter(list[StoredShard])
-
-
-@dataclass
-class StoredPart:
-    """What a rank stored: the folder of all ranks without the hashes of its files, and those that its own files must have."""
-
-    folder: Folder
-    digests: dict[str, str]
-    graph: Graph | None  # all of it, on the GPU of a single rank
 
 
 class Place(NamedTuple):
@@ -198,7 +191,8 @@ def store_part(
         folder.mkdir()
     ranks.sum(0)  # the folder has to exist before any rank writes into it
     kept: dict[str, Csr] | None = {} if context.backend == "gpu" and ranks.size == 1 else None
-    with Background() as background:
+    with ExitStack() as until_saved:
+        background = until_saved.enter_context(Background())
         stored = store_shards(part, folder, background, rules.keep_parallel, kept, source.spill)
         write_vertices(folder, part, ranks)
         if kept is None:
@@ -219,10 +213,12 @@ def store_part(
                 proof = prove_layout(laid_out, graph, source, dropped, rules, context)
         except DifferentWeights as different:
             raise BadInput(EdgeFacts.of(edges).source.path, f'{different} ([graph] parallel = "error")') from None
-        digests = {path.relative_to(folder).as_posix(): digest for path, digest in background.finish().items()}
+        digests = {path.relative_to(folder).as_posix(): digest for path, digest in background.digests().items()}
+        if later := kept is not None and not context.sharded:  # in the process of the run
+            until_saved.pop_all()
     proved = facts.model_copy(update={"proof": proof} | _in_rows(edges, rules, facts.arcs))
     complete = Folder(folder, unsealed("graph", proved.stored()))
-    return StoredPart(complete, digests, graph if kept else None)
+    return StoredPart(complete, digests, graph if kept else None, background if later else None)
 
 
 def lay_out_part(

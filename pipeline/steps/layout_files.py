@@ -1,4 +1,4 @@
-"""The files of the shards that a rank lays out, and of the steps that used damaged ones."""
+"""The files of the shards that a rank lays out, when they are complete, and those of the steps that used damaged ones."""
 
 import shutil
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kernels.arrays import is_cupy
-from kernels.graph import Csr
+from kernels.graph import Csr, Graph
 from kernels.layout.laid_out import LaidOut, parallel_arcs
 from kernels.layout.rules import Spill
 from kernels.records import dataclass
@@ -17,7 +17,7 @@ from pipeline.store.counting import DecimalPlaces, places_in, together
 from pipeline.store.facts import ShardFacts
 from pipeline.store.graph import cut_rows
 from pipeline.store.graph_writing import GrowingDirection, WrittenDirection, save_direction
-from pipeline.store.manifest import read
+from pipeline.store.manifest import Folder, check, read
 
 _ARC = 24  # bytes of an arc that is stored, at most: with its weight, and the bytes by which the decimals of one are found
 
@@ -36,6 +36,16 @@ class StoredShard:
         """Its facts."""
         sizes: dict[str, Any] = {name: direction.sizes for name, direction in self.directions.items()}
         return ShardFacts(rows=self.rows, **sizes)
+
+
+@dataclass
+class StoredPart:
+    """What a rank stored: the folder of all ranks without the hashes of its files, and those that its own files must have."""
+
+    folder: Folder
+    digests: dict[str, str]
+    graph: Graph | None  # all of it, on the GPU of a single rank
+    saving: Background | None  # what still saves its files, in this process; None if they are complete
 
 
 def store_shards(
@@ -96,6 +106,25 @@ def _store_in_pieces(part: LaidOut, number: int, name: str, shard: StoredShard, 
     shard.directions[name] = growing.close()
     if name == "out":
         shard.places = together(places)
+
+
+def complete(graph: Folder, saving: Background | None) -> None:
+    """Wait until the files of a graph are complete, and compare them with its manifest.
+
+    A graph whose files cannot be written is removed. One that a killed run has left incomplete differs from its digests.
+
+    Raises:
+        Damaged: A file is not what the manifest says.
+        OSError: A file cannot be written, because the disk is full, for example.
+    """
+    if saving:
+        try:
+            with saving:
+                saving.finish()
+        except OSError:
+            shutil.rmtree(graph.path, ignore_errors=True)
+            raise
+    check(graph)
 
 
 def forget_what_used(step: Path, inputs: Mapping[str, str]) -> None:

@@ -4,10 +4,10 @@ import ctypes
 import math
 import mmap
 import os
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from io import BytesIO, RawIOBase
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Lock
@@ -17,15 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.arrays import is_cupy_array
-from kernels.cpu.parallel import over_items
+from kernels.cpu.staying import StayingThreads
 from kernels.graph import Array
 from pipeline.errors import Damaged
-from pipeline.runtime.threads import Turns
-from pipeline.store.digests import Digest
 
-_CHUNK = 2**22  # bytes that a thread writes at a time; no more than STAGED_BYTES
-_WORTH_THREADS = 2**26  # bytes
-_FILES = 4  # that are saved at a time in the background, each on all cores
+_PART = 2**22  # bytes that are written at a time: of pinned memory, as much as `STAGED_BYTES`, which CuPy's pool then has
+_FILES = 4  # that are saved at a time in the background, each by a thread
+_OPEN = 64  # files that wait to be saved in the background, at most
 _WINDOW = 2**25  # bytes that the disk writes while the next ones are made
 _BEGIN, _WAIT = 2, 7  # flags of `sync_file_range`: begin to write, and wait until all is written
 _parsing = Lock()  # of a header: Python 3.11 counts the parser's depth for all threads together and fails where two parse
@@ -45,41 +43,18 @@ def dtype_of(kind: pa.DataType) -> np.dtype[Any]:
     return np.dtype(f"{letter}{kind.bit_width // 8}")
 
 
-def save_array(path: Path, array: Array) -> str | None:
-    """Save a NumPy or CuPy array as `np.save` does, on all cores; an error of the file names its cause, such as a full disk.
-
-    Returns:
-        The digest of the bytes of a CuPy array and its header, computed from the memory that is written; None for NumPy's.
-    """
-    header, hashes = _header(array.dtype, array.shape), is_cupy_array(array)
-    flat, to_host = _fetched(array) if hashes else (array.reshape(-1), np.ascontiguousarray)
-    end, one_at_a_time, digest, turns = len(header) + array.nbytes, Lock(), Digest(), Turns()
-
-    def chunk(begin: int) -> list[memoryview]:
-        """The bytes of the file from `begin` on; the first chunk begins with the header."""
-        first, last = (max(0, at - len(header)) // array.itemsize for at in (begin, min(begin + _CHUNK, end)))
-        values = [to_host(flat[first:last]).view(np.uint8).data] if first < last else []
-        return values if begin else [memoryview(header), *values]
-
-    def write(file: int, begin: int) -> None:
-        number, parts = begin // _CHUNK, list[memoryview]()
-        begin = max(begin, len(header)) if begin else 0
-        try:
-            parts = chunk(number * _CHUNK)
-            for rest in parts:
-                done = 0
-                while done < len(rest):
-                    with one_at_a_time:  # the kernel lets only one thread write to a file, and others spin
-                        done += os.pwrite(file, rest[done:], begin + done)
-                begin += len(rest)
-        finally:  # after an error, too: other threads wait for their turn
-            with turns.turn(number):
-                for part in parts if hashes else ():
-                    digest.update(part)
-
+def save_array(path: Path, array: Array) -> None:
+    """Save a NumPy or CuPy array as `np.save` does; an error of the file names its cause, such as a full disk."""
     with path.open("wb", buffering=0) as file:
-        over_items(range(0, end, _CHUNK), partial(write, file.fileno()), parallel=end > _WORTH_THREADS)
-    return digest.hexdigest() if hashes else None
+        _write(file, array, _parts(array))
+
+
+def _write(file: RawIOBase, array: Array, parts: Iterator[memoryview]) -> None:
+    """Write a file in large parts: the kernel lets only one thread write to it, and each part may have to wait for the GIL."""
+    for part in chain([memoryview(_header(array.dtype, array.shape))], parts):
+        rest = part
+        while rest:
+            rest = rest[file.write(rest) or 0 :]
 
 
 class SteadyFile:
@@ -146,11 +121,15 @@ class SpilledArray:
 
 
 class Background:
-    """Saves arrays, which do not change, while other work goes on. At the end of the block all files are complete."""
+    """Saves arrays, which do not change, while other work goes on. At the end of the block all files are complete.
+
+    Who opens a file by `load_array` in this process waits until it is complete; its folder may get another name.
+    """
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(_FILES)
-        self._saving: dict[Path, Future[str | None]] = {}
+        self._pool = StayingThreads(_FILES)
+        self._saving: dict[Path, Future[None]] = {}
+        self._digests: dict[Path, Array] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -159,21 +138,68 @@ class Background:
         self._pool.shutdown()
 
     def save(self, path: Path, array: Array) -> None:
-        """Begin `save_array`."""
-        self._saving[path] = self._pool.submit(save_array, path, array)
+        """Begin to save an array; the file has its size at once. The GPU hashes one of CuPy.
 
-    def finish(self) -> dict[Path, str]:
-        """Wait for all files, and return the digests of CuPy arrays. Raises what saving them raised."""
-        digests = {path: saving.result() for path, saving in self._saving.items()}
-        return {path: digest for path, digest in digests.items() if digest}
+        Raises MemoryError if memory of the host or the GPU that this takes is missing.
+        """
+        header = _header(array.dtype, array.shape)
+        if is_cupy_array(array):
+            from kernels.gpu.blake3.digests import digest_of
+
+            self._digests[path] = digest_of(header, array)
+        if len(waiting := [saving for saving in self._saving.values() if not saving.done()]) >= _OPEN:
+            wait(waiting, return_when=FIRST_COMPLETED)
+        parts, file = _parts(array), path.open("wb", buffering=0)
+        file.truncate(len(header) + array.nbytes)
+        status = os.fstat(file.fileno())
+        written = _unfinished[status.st_dev, status.st_ino] = Future[None]()
+        self._saving[path] = self._pool.submit(_save_opened, file, array, parts, written)
+
+    def digests(self) -> dict[Path, str]:
+        """The digests of CuPy's arrays as files, which need not be complete; they are given once."""
+        if not self._digests:
+            return {}
+        from kernels.gpu.blake3.digests import text_of
+
+        digests, self._digests = self._digests, {}  # whose memory is the GPU's
+        return {path: text_of(digest) for path, digest in digests.items()}
+
+    def finish(self) -> None:
+        """Wait for all files. Raises what saving them raised."""
+        for saving in self._saving.values():
+            saving.result()
 
 
-def _fetched(array: Array) -> tuple[Array, Callable[[Array], Array]]:
-    """A flat view of a CuPy array, and what copies a chunk of it to memory of this thread; pinned arrays are not copied."""
-    from kernels.distributed.gpu.memory import Staging, in_host_memory
+_unfinished: dict[tuple[int, int], Future[None]] = {}  # by device and inode: files that this process is saving
+
+
+def _save_opened(file: RawIOBase, array: Array, parts: Iterator[memoryview], written: Future[None]) -> None:
+    """Write an array into an open file, which is then closed, and let those go on who wait for it."""
+    status = os.fstat(file.fileno())
+    try:
+        with file:
+            _write(file, array, parts)
+    except BaseException as error:
+        written.set_exception(error)
+        raise
+    else:
+        written.set_result(None)
+    finally:
+        del _unfinished[status.st_dev, status.st_ino]
+
+
+def _parts(array: Array) -> Iterator[memoryview]:
+    """The bytes of an array in parts, each valid until the next one is asked for; pinned arrays are not copied."""
+    if not is_cupy_array(array):
+        flat = array.reshape(-1)
+        step = max(1, _PART // max(1, array.itemsize))
+        return (np.ascontiguousarray(flat[at : at + step]).view(np.uint8).data for at in range(0, array.size, step))
+    from kernels.distributed.gpu.memory import fetched_ahead, in_host_memory
 
     there = in_host_memory(array.reshape(-1))
-    return there, Staging(array.device).fetch if is_cupy_array(there) else np.ascontiguousarray
+    if not is_cupy_array(there):
+        return _parts(there)
+    return (part.view(np.uint8).data for part in fetched_ahead(there, _PART))
 
 
 def bytes_of_arrays(folder: Path) -> int:
@@ -186,6 +212,9 @@ def load_array(path: Path, dtype: np.dtype[Any], *shape: int) -> Array:
     expected = _header(dtype, shape)
     try:
         with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            if written := _unfinished.get((status.st_dev, status.st_ino)):
+                written.result()
             if file.read(len(expected)) == expected:  # parsing it is slow, and one thread at a time can
                 count = math.prod(shape)
                 mapped = mmap.mmap(file.fileno(), len(expected) + count * dtype.itemsize, access=mmap.ACCESS_READ)

@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from pydantic import TypeAdapter
 
 from kernels.cpu.parallel import cores, over_items
 from kernels.cpu.spare import Spare
+from kernels.cpu.staying import StayingThreads
 from kernels.spans import span
 from pipeline.errors import Changed
 from pipeline.runtime.threads import ahead
@@ -202,7 +203,7 @@ def _hashed_ahead(path: Path, digest: _Hash, readers: int, most: int, seen: tupl
     try:
         if seen and _seen_in(os.fstat(file)) != seen:
             raise _AnotherFile
-        with ThreadPoolExecutor(readers) as pool:
+        with StayingThreads(readers) as pool:
             for read in ahead(_parts(file, readers, part, pool), 1):
                 digest.update(read)
     finally:
@@ -210,7 +211,7 @@ def _hashed_ahead(path: Path, digest: _Hash, readers: int, most: int, seen: tupl
     return digest.hexdigest()
 
 
-def _parts(file: int, readers: int, part: int, pool: ThreadPoolExecutor) -> Iterator[memoryview]:
+def _parts(file: int, readers: int, part: int, pool: Executor) -> Iterator[memoryview]:
     """The content of a file in order, in two buffers: what is yielded is valid until the one after the next is asked for."""
     at, size = 0, readers * part
     buffers = [np.empty(size, np.uint8).data for _ in range(2)]

@@ -18,6 +18,7 @@ from kernels.graph import Array
 from kernels.registry import BY_NAME
 from kernels.spans import span
 from pipeline.errors import ProofFailed
+from pipeline.runtime.backend import Backend, empty_array, overwrite
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import StageFacts, facts_of_answer
@@ -71,13 +72,21 @@ class AnswerTable:
         groups = range(tables.groups_of(self.rows))
         return map_in_order(lambda group: work(*self._group(number, group)), groups, min(cores(), len(groups) or 1))
 
-    def columns(self, number: int) -> dict[str, Array]:
-        """All columns of answer `number`, as `as_arrays`, and the arrays beside the table. Raises as that and `groups`."""
-        arrays = {field.name: np.empty(self.rows, dtype_of(field.type)) for field in self.schema}
+    def columns(self, number: int, backend: Backend = "cpu", decimals: int | None = None) -> dict[str, Array]:
+        """All columns of answer `number`, as `as_arrays` and `in_units`, and the arrays beside the table.
+
+        Row groups are copied to where the backend computes, each when it is read; those of a table that has arrays beside it
+        stay in the host's memory. Raises as the two, and as `groups`.
+        """
+        to_gpu = backend == "gpu" and not self.form.beside
+        counted = {column.name for column in self.algorithm.columns if column.type in MEASURED and decimals is not None}
+        kinds = {field.name: np.dtype(np.int64) if field.name in counted else dtype_of(field.type) for field in self.schema}
+        arrays = {name: empty_array(self.rows, kind, "gpu" if to_gpu else "cpu") for name, kind in kinds.items()}
 
         def copy(positions: range, rows: pa.Table) -> None:
-            for array, values in zip(arrays.values(), as_arrays(rows), strict=True):
-                array[positions.start : positions.stop] = values
+            parts = in_units(dict(zip(arrays, as_arrays(rows), strict=True)), self.algorithm, decimals)
+            for name, array in arrays.items():
+                overwrite(array[positions.start : positions.stop], parts[name])
 
         deque(self.groups(number, copy), maxlen=0)
         return arrays | {name: np.load(self.answer.path / f"{name}.npy") for name in self.form.beside}

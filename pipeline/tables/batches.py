@@ -3,18 +3,20 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import over_items
 from kernels.decimals import in_decimals
 from kernels.graph import Array
 from pipeline.errors import ProofFailed
-from pipeline.runtime.backend import fetch
+from pipeline.runtime.backend import Backend, empty_array, fetch, overwrite
 from pipeline.store.arrays import dtype_of
-from pipeline.tables.files import ROWS_PER_GROUP
+from pipeline.tables import files as tables
 
 NO_ID = -1  # in a column of external ids, or of distances: null
 
@@ -44,17 +46,33 @@ def with_arrays(answer: Any, convert: Callable[[Array], Array]) -> Any:
     return replace(answer, **{name: convert(array) for name, array in parts.items() if hasattr(array, "dtype")})
 
 
-def in_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def in_groups(parts: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """The same rows in tables of `ROWS_PER_GROUP`; the last one may have fewer."""
     waiting: list[pa.Table] = []
-    for table in tables:
+    for table in parts:
         waiting.append(table)
-        while sum(map(len, waiting)) >= ROWS_PER_GROUP:
+        while sum(map(len, waiting)) >= tables.ROWS_PER_GROUP:
             joined = pa.concat_tables(waiting)
-            yield joined[:ROWS_PER_GROUP]
-            waiting = [joined[ROWS_PER_GROUP:]]
+            yield joined[: tables.ROWS_PER_GROUP]
+            waiting = [joined[tables.ROWS_PER_GROUP :]]
     if any(map(len, waiting)):
         yield pa.concat_tables(waiting)
+
+
+def read_column(folder: Path, name: str, backend: Backend) -> Array:
+    """A column of a table, as `as_arrays`, where the backend computes: each row group is copied there when it is read."""
+    footers = {path: pq.read_metadata(path) for path in tables.files(folder)}
+    groups = [(path, group) for path, footer in footers.items() for group in range(footer.num_row_groups)]
+    ends = list(accumulate(footers[path].row_group(group).num_rows for path, group in groups))
+    kind = next(iter(footers.values())).schema.to_arrow_schema().field(name).type
+    array = empty_array(ends[-1] if ends else 0, dtype_of(kind), backend)
+
+    def copy(path: Path, group: int, end: int) -> None:
+        rows = tables.read_group(path, group, [name], footers[path])
+        overwrite(array[end - len(rows) : end], *as_arrays(rows))
+
+    over_items(zip(groups, ends, strict=True), lambda each: copy(*each[0], each[1]))
+    return array
 
 
 def as_arrays(table: pa.Table) -> list[Array]:

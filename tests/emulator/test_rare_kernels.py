@@ -31,6 +31,10 @@ from kernels.wcc import wcc
 from tests.emulator import coverage
 from tests.emulator import test_kernels as on_one
 from tests.emulator.test_kernels import crowd, roads, throng
+from tests.gpu.decoding.test_blake3 import (  # noqa: F401
+    test_any_length_in_any_parts,
+    test_other_types_parts_of_arrays_and_pinned_memory,
+)
 from tests.gpu.decoding.test_decoding import (  # noqa: F401
     decoded,
     test_a_damaged_page,

@@ -1,7 +1,6 @@
 """Memory of the arcs of a shard on a GPU: the GPU's own, or pinned memory of the host, which kernels read over the bus."""
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from threading import local
 from typing import Any
@@ -10,13 +9,13 @@ import cupy
 import numpy as np
 
 from kernels.arrays import ArcMemory, is_cupy_array
-from kernels.cpu.parallel import cores
+from kernels.cpu.parallel import over_items
 from kernels.gpu.loader import to_host
 from kernels.gpu.transfer import allocate_pinned, empty_pinned
 from kernels.graph import Array, Csr, Graph
 
 STAGED_BYTES = 1 << 22  # bytes that a thread stages at a time; pinning more takes longer than it saves
-_STAGED = 1 << 26  # bytes from which on several threads stage arrays
+_STAGED = 1 << 28  # bytes from which on several threads stage arrays: each may have to wait for the GIL before each chunk
 
 
 class Staging(local):
@@ -51,6 +50,38 @@ class Staging(local):
         return pinned
 
 
+def fetched_ahead(array: cupy.ndarray, size: int) -> Iterator[Array]:
+    """Copy a contiguous CuPy array [n] to pinned memory, up to `size` bytes at a time, while the last ones are used.
+
+    A part is valid until the next one is asked for. Raises MemoryError at once if memory cannot be pinned.
+    """
+    step = max(1, size // array.itemsize)
+    with array.device:
+        stream = cupy.cuda.Stream()  # waits for the null stream, on which the arrays are allocated
+        buffers = [empty_pinned(min(step, len(array)), array.dtype) for _ in range(2)]
+
+    return _fetched_ahead(array, step, stream, buffers)
+
+
+def _fetched_ahead(array: cupy.ndarray, step: int, stream: cupy.cuda.Stream, buffers: Sequence[Array]) -> Iterator[Array]:
+    def begin(at: int) -> Array:
+        part = array[at : at + step]
+        with array.device:
+            fetched: Array = part.get(stream, out=buffers[at // step % 2][: len(part)], blocking=False)
+        return fetched
+
+    try:
+        coming = begin(0)
+        for at in range(step, len(array) + step, step):
+            stream.synchronize()
+            here = coming
+            if at < len(array):
+                coming = begin(at)
+            yield here
+    finally:
+        stream.synchronize()  # before others get the pinned memory
+
+
 def fetch_all(array: cupy.ndarray) -> Array:
     """Copy a CuPy array to a new NumPy array, on several threads if it is large."""
     if array.nbytes < _STAGED:
@@ -62,8 +93,7 @@ def fetch_all(array: cupy.ndarray) -> Array:
     def copy(begin: int) -> None:
         there[begin : begin + step] = staging.fetch(flat[begin : begin + step])
 
-    with ThreadPoolExecutor(cores()) as threads:
-        list(threads.map(copy, range(0, array.size, step)))
+    over_items(range(0, array.size, step), copy)
     return there.reshape(array.shape)
 
 
@@ -156,6 +186,5 @@ def _staged(arrays: Sequence[Array], ends: Sequence[int]) -> cupy.ndarray:
         staging.copy(values, target[first + begin : first + begin + len(values)])
 
     chunks = [(array, first, begin) for array, first in zip(arrays, ends, strict=False) for begin in range(0, len(array), step)]
-    with ThreadPoolExecutor(cores()) as threads:
-        list(threads.map(copy, chunks))
+    over_items(chunks, copy)
     return target

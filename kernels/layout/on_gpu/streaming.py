@@ -1,13 +1,12 @@
 """An edge list in the host's memory that a GPU lays out: its blocks are copied to the GPU, each time that they are needed."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from kernels.cpu.parallel import cores
+from kernels.cpu.parallel import over_items
 from kernels.gpu.loader import free_bytes
 from kernels.layout.rules import Edges, Spill
 
@@ -52,18 +51,17 @@ class StreamedEdges:
         columns += [] if there.weights is None else [there.weights]
         of_edge = sum(column.itemsize for column in columns)
         length = min(_MOST, max(free_bytes() // (_PART * of_edge), 1))
-        with ThreadPoolExecutor(cores()) as threads:
-            for first in range(0, there.count, length):
-                taken = [column[first : first + length] for column in columns]
-                block = [cupy.empty(len(part), part.dtype) for part in taken]
-                pieces = [
-                    (part[begin : begin + step], to[begin : begin + step])
-                    for part, to in zip(taken, block, strict=True)
-                    for step in [STAGED_BYTES // part.itemsize]
-                    for begin in range(0, len(part), step)
-                ]
-                list(threads.map(lambda piece: staging.copy(*piece), pieces))
-                yield Edges(block[0], block[1], block[2] if there.weights is not None else None)
+        for first in range(0, there.count, length):
+            taken = [column[first : first + length] for column in columns]
+            block = [cupy.empty(len(part), part.dtype) for part in taken]
+            pieces = [
+                (part[begin : begin + step], to[begin : begin + step])
+                for part, to in zip(taken, block, strict=True)
+                for step in [STAGED_BYTES // part.itemsize]
+                for begin in range(0, len(part), step)
+            ]
+            over_items(pieces, lambda piece: staging.copy(*piece))
+            yield Edges(block[0], block[1], block[2] if there.weights is not None else None)
 
     def none(self) -> Edges:
         """No edges, in the host's memory."""

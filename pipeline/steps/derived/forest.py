@@ -26,7 +26,7 @@ from pipeline.store.facts.derived import RootedFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
-from pipeline.tables.batches import NO_ID, as_arrays, as_batch
+from pipeline.tables.batches import NO_ID, as_batch, read_column
 from pipeline.tables.row_lookup import finder
 
 STEP = "forest"  # and the table
@@ -113,9 +113,8 @@ class _ForestEdges:
         return finder(self)(ids)
 
     def column(self, folder: Path, name: str) -> Array:
-        """A column of a table: one at a time takes less memory than all of them in Arrow's."""
-        (array,) = as_arrays(tables.read(folder, [name]))
-        return bring(array, self.backend)
+        """A column of a table: one at a time takes less memory than all of them."""
+        return read_column(folder, name, self.backend)
 
     def wrong_row(self, folder: Path) -> int | None:
         """External id of the first vertex whose row, read back, is wrong; None if all are right."""

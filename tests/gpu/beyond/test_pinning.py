@@ -32,7 +32,7 @@ NO_MEMORY, INVALID_VALUE = 2, 1
 @pytest.fixture
 def pinned(monkeypatch):
     """Names of the allocations of pinned memory, in their order. Number `failing[0]` of them fails."""
-    monkeypatch.setattr("kernels.layout.on_gpu.streaming.cores", lambda: 1)  # each thread has memory of its own
+    monkeypatch.setattr("kernels.cpu.parallel.cores", lambda: 1)  # each thread has memory of its own
     names, failing = list[str](), [-1]
     for name in ALLOCATIONS:
         true = getattr(cupy.cuda, name)

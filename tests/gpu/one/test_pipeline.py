@@ -24,6 +24,7 @@ from pipeline.config.run import STAGES, RunConfig
 from pipeline.config.stages import ReachabilityConfig
 from pipeline.errors import BadInput, BadSource, ProofFailed, TooLarge
 from pipeline.ingest import ingest
+from pipeline.run import run
 from pipeline.runtime.backend import choose, gpu
 from pipeline.steps.derived.forest import root
 from pipeline.steps.index import build_index
@@ -31,8 +32,9 @@ from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
+from pipeline.store.digests import digest_of_file
 from pipeline.store.graph import open_graph
-from pipeline.store.manifest import Folder, make
+from pipeline.store.manifest import Folder, make, read
 from pipeline.tables import files as tables
 from pipeline.tables.row_lookup import rows_of
 from tests.gpu.inputs import poison, random_edges
@@ -258,3 +260,15 @@ def test_a_run_from_parquet_publishes_the_tables_of_the_cpu(tmp_path, monkeypatc
         ]
         assert tables_of[0]
         assert tables_of[0] == tables_of[1] or not BY_NAME[stage].exact
+
+
+def test_tables_of_many_row_groups(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", 7)
+    monkeypatch.setattr(tables, "ROWS_PER_FILE", 14)
+    edges = weighted(random_edges(1, 90, 400, False, 2), np.array([0.25, 1.5, 2.75]))
+    graph = csv_of(edges, tmp_path)
+    runs = {where: run(RunConfig(graph=graph, output=tmp_path / where, backend=where)) for where in BACKENDS}
+    assert "counted" in read(tmp_path / "gpu" / "steps" / "graph").facts  # so weights are added in decimal units
+    for name in ("bfs", "sssp", "mst", "wcc", "forest", "vertices"):
+        files = [[*map(digest_of_file, tables.files(published.path / name))] for published in runs.values()]
+        assert files[0] == files[1] and len(files[0]) > 5, name

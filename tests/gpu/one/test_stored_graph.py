@@ -6,6 +6,8 @@ import errno
 import os
 import signal
 from itertools import product
+from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ for module in ("fsspec", "pyarrow", "pydantic"):
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kernels.distributed.gpu.memory import pinned_array
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.run import RunConfig
@@ -28,10 +31,10 @@ from pipeline.steps.parallel import Parallels
 from pipeline.steps.parallel.merging import merge_parallel
 from pipeline.steps.runtime import Runtime
 from pipeline.store import arrays
-from pipeline.store.arrays import save_array
 from pipeline.store.digests import digest_of_file
 from pipeline.store.edges import HeldEdges, read_edges
 from pipeline.store.graph import open_graph
+from pipeline.store.manifest import read
 from pipeline.store.scratch import remove_dead
 from tests import emulator
 from tests.edge_lists import edge_folder, table_folder
@@ -95,12 +98,19 @@ def test_declared_vertices_without_edges(declared, tmp_path):
 
 
 @pytest.mark.parametrize("length", [0, 1, 1000])
-def test_an_array_is_hashed_as_it_is_written(length, tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.store.arrays._CHUNK", 64)
-    monkeypatch.setattr("pipeline.store.arrays._WORTH_THREADS", 0)
-    array = cupy.arange(length)
-    assert save_array(tmp_path / "array.npy", array) == digest_of_file(tmp_path / "array.npy")
-    assert np.array_equal(np.load(tmp_path / "array.npy"), cupy.asnumpy(array))
+@pytest.mark.parametrize("pinned", [False, True])
+def test_a_file_has_the_digest_that_the_gpu_computes(length, pinned, tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.store.arrays._PART", 64)
+    array, path = cupy.arange(length), tmp_path / "array.npy"
+    if pinned:
+        array, _ = pinned_array(length, array.dtype)
+        array[...] = cupy.arange(length)
+    with arrays.Background() as background:
+        background.save(path, array)
+        assert path.stat().st_size == 128 + array.nbytes
+        background.finish()
+    assert background.digests() == {path: digest_of_file(path)}
+    assert np.array_equal(np.load(path), np.arange(length))
 
 
 def test_the_laid_out_graph_stays_on_the_gpu(tmp_path, monkeypatch):
@@ -118,17 +128,15 @@ def test_the_laid_out_graph_stays_on_the_gpu(tmp_path, monkeypatch):
 
 @pytest.fixture
 def faulty_disk(monkeypatch):
-    real = arrays.save_array
+    real = arrays._write
 
-    def faulty(path, array):
-        digest = real(path, array)
-        if path.name == "out-indices.npy":
-            content = bytearray(path.read_bytes())
-            content[-1] ^= 1
-            path.write_bytes(content)
-        return digest
+    def faulty(file, array, parts):
+        real(file, array, parts)
+        if Path(file.name).name == "out-indices.npy":
+            (last,) = array[-1:].tolist()
+            os.pwrite(file.fileno(), bytes([last & 255 ^ 1]), os.fstat(file.fileno()).st_size - array.itemsize)
 
-    monkeypatch.setattr(arrays, "save_array", faulty)
+    monkeypatch.setattr(arrays, "_write", faulty)
 
 
 @pytest.mark.usefixtures("faulty_disk")
@@ -140,22 +148,38 @@ def test_a_file_that_differs_from_the_kept_graph_is_not_stored(tmp_path):
 
 @pytest.mark.usefixtures("faulty_disk")
 def test_a_run_compares_the_files_with_the_kept_graph_before_it_publishes(tmp_path):
-    source = tmp_path / "edges.csv"
-    source.write_text("src,dst\n1,2\n2,3\n")
-    graph = GraphConfig(source=str(source), directed=True)
     with pytest.raises(Damaged, match=r"out-indices\.npy: its BLAKE3 digest differs"):
-        run(RunConfig(graph=graph, output=tmp_path / "out", stages=("wcc",), backend="gpu"))
+        run(of_two_edges(tmp_path))
     assert not (tmp_path / "out" / "latest").exists()
 
 
-def test_an_error_of_a_file_leaves_no_graph(tmp_path, monkeypatch):
-    def full(path, array):
-        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+@pytest.fixture
+def full_disk(monkeypatch):
+    def full(file, *_):
+        raise OSError(errno.ENOSPC, "No space left on device", file.name)
 
-    monkeypatch.setattr(arrays, "save_array", full)
+    monkeypatch.setattr(arrays, "_write", full)
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_an_error_of_a_file_leaves_no_graph(tmp_path):
     with pytest.raises(OSError, match="No space left"):
         lay_out(edge_folder(tmp_path, NAMED_GRAPHS[-1]), LayoutConfig(), Runtime(tmp_path, "gpu"))
     assert [path.name for path in tmp_path.iterdir()] == ["edges"]
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_an_error_of_a_file_beside_the_stages_leaves_no_graph_and_no_run(tmp_path):
+    with pytest.raises(OSError, match="No space left"):
+        run(of_two_edges(tmp_path))
+    assert not (tmp_path / "out" / "latest").exists()
+    assert not (tmp_path / "out" / "steps" / "graph").exists()
+
+
+def of_two_edges(folder):
+    (folder / "edges.csv").write_text("src,dst\n1,2\n2,3\n")
+    graph = GraphConfig(source=str(folder / "edges.csv"), directed=True)
+    return RunConfig(graph=graph, output=folder / "out", stages=("wcc",), backend="gpu")
 
 
 def source(folder, **columns):
@@ -217,17 +241,17 @@ def test_refusals_are_those_of_the_cpu(name, tmp_path):
 @pytest.mark.skipif(not emulator.wanted(), reason="a forked child cannot use the GPU of its parent")
 @pytest.mark.parametrize("file", ["out-offsets.npy", "out-indices.npy"])
 def test_a_run_that_is_killed_while_a_graph_is_saved_leaves_nothing(file, tmp_path, monkeypatch):
-    edges, real = edge_folder(tmp_path, NAMED_GRAPHS[-1]), arrays.save_array
+    edges, real = edge_folder(tmp_path, NAMED_GRAPHS[-1]), arrays._write
 
-    def killed(path, array):
-        if path.name == file:
-            path.write_bytes(b"half")
+    def killed(opened, *of):
+        if Path(opened.name).name == file:
+            opened.write(b"half")
             os.kill(os.getpid(), signal.SIGKILL)
-        return real(path, array)
+        real(opened, *of)
 
     if (child := os.fork()) == 0:
         try:
-            monkeypatch.setattr(arrays, "save_array", killed)
+            monkeypatch.setattr(arrays, "_write", killed)
             lay_out(edges, LayoutConfig(), Runtime(tmp_path, "gpu"))
         finally:
             os._exit(0)
@@ -238,6 +262,31 @@ def test_a_run_that_is_killed_while_a_graph_is_saved_leaves_nothing(file, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["edges"]
     graph = lay_out(edges, LayoutConfig(), Runtime(tmp_path, "gpu"))
     assert graph.digest == lay_out(edges, LayoutConfig(), Runtime(tmp_path / "cpu")).digest
+
+
+@pytest.mark.skipif(not emulator.wanted(), reason="a forked child cannot use the GPU of its parent")
+def test_a_graph_that_a_killed_run_has_not_written_is_made_again(tmp_path, monkeypatch, caplog):
+    real = arrays._write
+
+    def unfinished(file, *of):
+        if Path(file.name).name == "out-indices.npy":
+            file.write(b"half")
+            Event().wait()
+        real(file, *of)
+
+    if (child := os.fork()) == 0:
+        try:
+            monkeypatch.setattr(arrays, "_write", unfinished)
+            monkeypatch.setattr("pipeline.steps.solving.prove", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+            run(of_two_edges(tmp_path))
+        finally:
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    assert (tmp_path / "out" / "steps" / "wcc").exists()
+    assert not (tmp_path / "out" / "latest").exists()
+    run(of_two_edges(tmp_path))
+    assert "the step runs again" in caplog.text
+    validate(read(tmp_path / "out" / "steps" / "graph"))
 
 
 @pytest.mark.parametrize("rule", ["sum", "last"])

@@ -1,20 +1,22 @@
-"""Arrays are saved in chunks on all cores, as the bytes of `np.save`."""
+"""Arrays are saved in parts, as the bytes of `np.save`; who opens one that is being saved waits."""
 
 import io
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Timer
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from pipeline.errors import Damaged
 from pipeline.store import arrays
-from pipeline.store.arrays import GrowingFile, dtype_of, load_array, save_array
+from pipeline.store.arrays import Background, GrowingFile, dtype_of, load_array, save_array
 
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.int32, np.int64, np.uint64, np.float64])
 @pytest.mark.parametrize("shape", [(0,), (1,), (8,), (9,), (3, 7), (0, 5)])
 def test_the_bytes_are_those_of_numpy(dtype, shape, tmp_path, monkeypatch):
-    monkeypatch.setattr(arrays, "_CHUNK", 24)
-    monkeypatch.setattr(arrays, "_WORTH_THREADS", 48)
+    monkeypatch.setattr(arrays, "_PART", 24)
     values = np.arange(np.prod(shape), dtype=np.int64).reshape(shape).astype(dtype)
     for number, array in enumerate((values, np.asfortranarray(values), np.repeat(values, 2, axis=0)[::2])):
         expected = io.BytesIO()
@@ -23,6 +25,46 @@ def test_the_bytes_are_those_of_numpy(dtype, shape, tmp_path, monkeypatch):
         save_array(path, array)
         assert path.read_bytes() == expected.getvalue()
         assert np.array_equal(load_array(path, np.dtype(dtype), *shape), values)
+
+
+def test_who_opens_an_array_waits_until_it_is_saved(tmp_path, monkeypatch):
+    real, values, may_write = arrays._write, np.arange(99), Event()
+    monkeypatch.setattr(arrays, "_write", lambda *of: may_write.wait() and real(*of))
+    with Background() as background, ThreadPoolExecutor(1) as other:
+        background.save(tmp_path / "array.npy", values)
+        (tmp_path / "array.npy").rename(tmp_path / "renamed.npy")
+        opened = other.submit(load_array, tmp_path / "renamed.npy", values.dtype, 99)
+        with pytest.raises(TimeoutError):
+            opened.result(0.1)
+        may_write.set()
+        assert np.array_equal(opened.result(), values)
+    assert not arrays._unfinished and background.digests() == {}
+
+
+def test_an_array_that_cannot_be_saved_is_damaged(tmp_path, monkeypatch):
+    def full(*_):
+        assert may_fail.wait()
+        raise OSError("No space left on device")
+
+    may_fail = Event()
+    monkeypatch.setattr(arrays, "_write", full)
+    with Background() as background, ThreadPoolExecutor(1) as other:
+        background.save(tmp_path / "array.npy", np.arange(99))
+        opened = other.submit(load_array, tmp_path / "array.npy", np.dtype(np.int64), 99)
+        Timer(0.1, may_fail.set).start()
+        with pytest.raises(Damaged):
+            opened.result()
+        with pytest.raises(OSError, match="No space left"):
+            background.finish()
+
+
+def test_few_files_wait_to_be_saved(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrays, "_OPEN", 2)
+    with Background() as background:
+        for number in range(20):
+            background.save(tmp_path / f"{number}.npy", np.full(9, number))
+            assert len(arrays._unfinished) <= 2
+    assert all(load_array(tmp_path / f"{number}.npy", np.dtype(np.int64), 9)[0] == number for number in range(20))
 
 
 def test_the_disk_writes_an_array_while_it_grows(tmp_path, monkeypatch):

@@ -2,12 +2,10 @@
 
 import hashlib
 import os
-import threading
 
 import pytest
 from blake3 import blake3
 
-from pipeline.runtime.threads import Turns
 from pipeline.store import digests
 from pipeline.store.digests import Digest, digest_of_file, digests_of_files, sha256_of
 
@@ -64,23 +62,3 @@ def test_a_forked_child_computes_digests_after_its_parent_has(tmp_path):
     if child == 0:
         os._exit(digest_of_file(file) != expected)
     assert os.waitpid(child, 0)[1] == 0
-
-
-def test_turns_are_taken_in_order_also_after_an_error():
-    turns, taken = Turns(), list[int]()
-
-    def take(number: int) -> None:
-        try:
-            with turns.turn(number):
-                taken.append(number)
-                if number == 3:
-                    raise ValueError
-        except ValueError:
-            pass
-
-    threads = [threading.Thread(target=take, args=(number,)) for number in reversed(range(8))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert taken == list(range(8))
