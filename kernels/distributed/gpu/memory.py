@@ -15,7 +15,7 @@ from kernels.gpu.transfer import allocate_pinned, empty_pinned
 from kernels.graph import Array, Csr, Graph
 
 STAGED_BYTES = 1 << 22  # bytes that a thread stages at a time; pinning more takes longer than it saves
-_STAGED = 1 << 28  # bytes from which on several threads stage arrays: each may have to wait for the GIL before each chunk
+_STAGED = 1 << 26  # bytes from which on several threads stage arrays: each may have to wait for the GIL before each chunk
 
 
 class Staging(local):
@@ -157,7 +157,11 @@ class _View:
 
 def in_host_memory(array: Array) -> Array:
     """A CuPy array in pinned memory as a NumPy array, without a copy; any other array is returned unchanged."""
-    return np.asarray(_View(array)) if is_cupy_array(array) and memory_of(array) == "host" else array
+    if not is_cupy_array(array) or memory_of(array) != "host":
+        return array
+    with array.device:
+        cupy.cuda.get_current_stream().synchronize()  # kernels that write it may have been launched only
+    return np.asarray(_View(array))
 
 
 def arcs_on_host(csr: Csr) -> Csr:
