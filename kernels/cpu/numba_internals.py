@@ -68,7 +68,7 @@ def hidden(*packages: str) -> AbstractContextManager[None]:
 
 
 def deferred(*modules: str) -> AbstractContextManager[None]:
-    """In the block, importing these modules runs nothing of them; they run when something of them is first used."""
+    """In the block, importing these modules runs nothing of them; they run when one thread first uses something of them."""
     return _asked_first(_Deferred(modules))
 
 

@@ -4,6 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from contextvars import Context
 from functools import partial
 from queue import SimpleQueue
 from threading import Condition, Thread
@@ -27,7 +28,7 @@ def begin_call(work: Work) -> None:
 
 def _serve(inbox: SimpleQueue[Work]) -> None:
     while True:
-        inbox.get()()
+        Context().run(inbox.get())  # its own: a context variable that work has set ends with it
         _idle.append(inbox)
 
 
@@ -40,30 +41,38 @@ class StayingThreads(Executor):
         self._change, self._open = Condition(), True
 
     def submit(self, function: Callable[..., Result], /, *arguments: Any, **keywords: Any) -> Future[Result]:
-        """Call the function as soon as one of the threads is free."""
+        """Call the function as soon as one of the threads is free. Raises RuntimeError if none is there or can be started."""
         future = Future[Result]()
+        call = future, partial(function, *arguments, **keywords)
         with self._change:
             if not self._open:
                 raise RuntimeError("the executor was shut down")
-            self._waiting.append((future, partial(function, *arguments, **keywords)))
+            self._waiting.append(call)
             begins = self._free > 0
             self._free -= begins
         if begins:
-            begin_call(self._work)
+            try:
+                begin_call(self._work)
+            except BaseException:
+                if not self._left_to_others(call):
+                    raise
         return future
+
+    def _left_to_others(self, call: tuple[Future[Any], Callable[[], Any]]) -> bool:
+        """Whether a thread that is at work takes, or has taken, a call for which none could be started; else it is withdrawn."""
+        with self._change:
+            self._free += 1
+            self._change.notify_all()
+            if self._free < self._threads or call not in self._waiting:
+                return True
+            self._waiting.remove(call)
+            return False
 
     def _work(self) -> None:
         while call := self._next():
-            future, function = call
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                result = function()
-            except BaseException as error:
-                future.set_exception(error)
-            else:
-                future.set_result(result)
-            del call, future, function  # and what they hold, while the thread waits
+            if call[0].set_running_or_notify_cancel():
+                _settle(*call)
+            del call  # and what it holds, while the thread waits
 
     def _next(self) -> tuple[Future[Any], Callable[[], Any]] | None:
         with self._change:
@@ -85,3 +94,11 @@ class StayingThreads(Executor):
         if wait:
             with self._change:
                 self._change.wait_for(lambda: self._free == self._threads)
+
+
+def _settle(future: Future[Result], function: Callable[[], Result]) -> None:
+    """Call a function for its future, which alone holds the result then."""
+    try:
+        future.set_result(function())
+    except BaseException as error:
+        future.set_exception(error)

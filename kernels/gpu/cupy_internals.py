@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from threading import Lock
 from typing import Any, Protocol
 
 from kernels.cpu.numba_internals import deferred
@@ -18,6 +19,7 @@ KEEPS_SMALL_FLOATS = "--ftz=false"  # an option of a source; without it a GPU ta
 _FLUSHING = "-ftz=true"  # the option that CuPy appends to those of a source
 _LOOK_AGAIN = 0.01  # seconds between two looks at what is missing
 _WITH_SCIPY = ("cupyx.linalg", "cupyx.scipy")  # parts of `cupyx` that import SciPy
+_COMPLETING = Lock()
 
 
 class Versions(dict[tuple[Any, ...], str]):
@@ -140,6 +142,14 @@ def import_cupyx() -> None:
     import_module("cupy")  # alone: another thread may be importing it, and would see a part of either
     with deferred(*_WITH_SCIPY):
         import_module("cupyx")
+
+
+def complete_cupyx() -> None:
+    """Import the rest of `cupyx`, before code runs that may use it on several threads: the first use must be that of one."""
+    import_cupyx()
+    with _COMPLETING:
+        for name in _WITH_SCIPY:
+            vars(import_module(name))  # which runs it
 
 
 Compilation = tuple[str, tuple[str, ...]]  # a source, and its options without the folders of headers

@@ -69,8 +69,8 @@ class OpenGraphs:
 
         return self._open(folder, backend, opener, beside, require)
 
-    def keep(self, folder: Folder, backend: Backend, graph: Graph) -> None:
-        """Keep a whole graph that is already open, with weights as in its files.
+    def keep(self, folder: Folder, backend: Backend, graph: Graph) -> bool:
+        """Keep a whole graph that is already open, with weights as in its files; whether it is kept.
 
         One whose arcs are pinned is opened again if they have another place, or weights are counted, which makes new arrays.
         """
@@ -78,10 +78,11 @@ class OpenGraphs:
         with self._lock:
             self._whole.clear()
             if pinned and (self._arcs(folder, graph, pinned).memory != "host" or decimals_of(folder) is not None):
-                return
+                return False
             self._whole[folder.digest, backend] = counted_graph(folder, graph)
             if backend == "gpu" and not pinned:
                 self._placed[folder.digest] = ON_GPU
+        return True
 
     def arcs(self, folder: Folder) -> PlacedArcs:
         """Where the arcs of a whole graph are, or will be, if this process's GPU computes; decided once, and logged."""

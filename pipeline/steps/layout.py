@@ -132,8 +132,11 @@ def lay_out(
     graph = make(target, parallel.step, inputs, layout.model_dump() | {"parallel": parallel.rule}, write)
     for checking, saving in deferred:  # writing the files, and reading them again, takes as long as the stages
         checking.append(beside(partial(complete, graph, saving)))
-    if opened and runtime.cluster.open_graphs and not runtime.ranks_of(graph) and parallel.step == PLAIN.step:
-        runtime.cluster.open_graphs.keep(graph, backend, opened[0])
+    holder = runtime.cluster.open_graphs if parallel.step == PLAIN.step and not runtime.ranks_of(graph) else None
+    if not (opened and holder and holder.keep(graph, backend, opened[0])):
+        for _, saving in deferred:
+            if saving:
+                saving.finish()  # its arrays take memory that the stages need
     return graph
 
 

@@ -118,11 +118,14 @@ def complete(graph: Folder, saving: Background | None) -> None:
         OSError: A file cannot be written, because the disk is full, for example.
     """
     if saving:
+        inode = graph.path.stat().st_ino
         try:
             with saving:
                 saving.finish()
         except OSError:
-            shutil.rmtree(graph.path, ignore_errors=True)
+            if inode == graph.path.stat().st_ino:  # a later run of this process may have made another one
+                _forget_users(graph)
+                shutil.rmtree(graph.path, ignore_errors=True)
             raise
     check(graph)
 
@@ -134,7 +137,12 @@ def forget_what_used(step: Path, inputs: Mapping[str, str]) -> None:
     """
     with suppress(Damaged):
         damaged = read(step)
-        for other in step.parent.iterdir() if damaged.manifest.inputs == inputs else ():
-            with suppress(Damaged):
-                if damaged.digest in read(other).manifest.inputs.values():
-                    shutil.rmtree(other)
+        if damaged.manifest.inputs == inputs:
+            _forget_users(damaged)
+
+
+def _forget_users(damaged: Folder) -> None:
+    for other in damaged.path.parent.iterdir():
+        with suppress(Damaged):
+            if damaged.digest in read(other).manifest.inputs.values():
+                shutil.rmtree(other)

@@ -6,7 +6,8 @@ import mmap
 import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from io import BytesIO, RawIOBase
+from contextlib import suppress
+from io import BytesIO, FileIO, RawIOBase
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -23,7 +24,7 @@ from pipeline.errors import Damaged
 
 _PART = 2**22  # bytes that are written at a time: of pinned memory, as much as `STAGED_BYTES`, which CuPy's pool then has
 _FILES = 4  # that are saved at a time in the background, each by a thread
-_OPEN = 64  # files that wait to be saved in the background, at most
+_OPEN = 16  # files that wait to be saved in the background, at most; each of a GPU has pinned two parts
 _WINDOW = 2**25  # bytes that the disk writes while the next ones are made
 _BEGIN, _WAIT = 2, 7  # flags of `sync_file_range`: begin to write, and wait until all is written
 _parsing = Lock()  # of a header: Python 3.11 counts the parser's depth for all threads together and fails where two parse
@@ -151,9 +152,7 @@ class Background:
             wait(waiting, return_when=FIRST_COMPLETED)
         parts, file = _parts(array), path.open("wb", buffering=0)
         file.truncate(len(header) + array.nbytes)
-        status = os.fstat(file.fileno())
-        written = _unfinished[status.st_dev, status.st_ino] = Future[None]()
-        self._saving[path] = self._pool.submit(_save_opened, file, array, parts, written)
+        self._saving[path] = self._pool.submit(_save_opened, file, array, parts, _begun(file))
 
     def digests(self) -> dict[Path, str]:
         """The digests of CuPy's arrays as files, which need not be complete; they are given once."""
@@ -173,19 +172,28 @@ class Background:
 _unfinished: dict[tuple[int, int], Future[None]] = {}  # by device and inode: files that this process is saving
 
 
-def _save_opened(file: RawIOBase, array: Array, parts: Iterator[memoryview], written: Future[None]) -> None:
-    """Write an array into an open file, which is then closed, and let those go on who wait for it."""
+def _begun(file: FileIO) -> tuple[int, int]:
+    """Make those who open a file wait until it is complete."""
     status = os.fstat(file.fileno())
-    try:
-        with file:
+    _unfinished[status.st_dev, status.st_ino] = Future()
+    return status.st_dev, status.st_ino
+
+
+def _save_opened(file: FileIO, array: Array, parts: Iterator[memoryview], key: tuple[int, int]) -> None:
+    """Write an array into an open file, which is then closed, and let those go on who wait for it."""
+    written = _unfinished[key]
+    with file:  # while it is open, no other file has its inode
+        try:
             _write(file, array, parts)
-    except BaseException as error:
-        written.set_exception(error)
-        raise
-    else:
-        written.set_result(None)
-    finally:
-        del _unfinished[status.st_dev, status.st_ino]
+        except BaseException as error:
+            with suppress(OSError):
+                file.truncate(0)  # so that nobody takes it for an array whose last entries are 0
+            written.set_exception(error)
+            raise
+        else:
+            written.set_result(None)
+        finally:
+            del _unfinished[key]
 
 
 def _parts(array: Array) -> Iterator[memoryview]:
@@ -221,7 +229,7 @@ def load_array(path: Path, dtype: np.dtype[Any], *shape: int) -> Array:
                 return np.frombuffer(mapped, dtype, count, len(expected)).reshape(shape)
         with _parsing:
             array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise Damaged(f"{path}: {error}") from None
     if array.dtype != dtype or array.shape != shape:
         raise Damaged(f"{path}: {array.dtype} {array.shape}, the manifest says {dtype} {shape}")

@@ -65,3 +65,18 @@ from cupyx.scipy.sparse import csr_matrix
 assert csr_matrix((2, 2), dtype="float32").get().shape == (2, 2) and "scipy" in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
+
+
+def test_all_of_cupyx_is_imported_by_one_thread_before_user_functions_use_it():
+    code = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from kernels.gpu.cupy_internals import complete_cupyx, import_cupyx
+import_cupyx()
+assert "scipy" not in sys.modules
+with ThreadPoolExecutor(8) as pool:
+    [*pool.map(lambda _: complete_cupyx(), range(8))]
+import cupyx
+assert "scipy" in sys.modules and type(cupyx.scipy).__name__ == type(cupyx.linalg).__name__ == "module" and cupyx.linalg.invh
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])

@@ -9,9 +9,11 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput
 from pipeline.steps.layout import lay_out
-from pipeline.steps.layout_files import forget_what_used
+from pipeline.steps.layout_files import complete, forget_what_used
 from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
+from pipeline.store import arrays
+from pipeline.store.arrays import Background
 from pipeline.store.graph import open_graph, open_shard, shard_rows
 from pipeline.store.manifest import make
 from tests.counts import in_turn
@@ -236,3 +238,19 @@ def test_steps_that_used_a_damaged_folder_are_forgotten(tmp_path):
     assert not wcc.path.exists() and not proof.path.exists()
     assert graph.path.exists() and other.path.exists() and (tmp_path / "half").exists()
     forget_what_used(tmp_path / "none", {})
+
+
+def test_a_graph_that_cannot_be_written_is_removed_with_what_used_it(tmp_path, monkeypatch):
+    with Background() as background:
+        monkeypatch.setattr(arrays, "_write", lambda *_: (_ for _ in ()).throw(OSError("No space left on device")))
+
+        def write(folder):
+            background.save(folder / "indices.npy", np.arange(9))
+            return {}
+
+        graph = make(tmp_path / "graph", "graph", {"edges": "e"}, {}, write)
+        wcc = make(tmp_path / "wcc", "wcc", {"graph": graph.digest}, {}, lambda folder: {})
+        other = make(tmp_path / "names", "names", {"edges": "e"}, {}, lambda folder: {})
+        with pytest.raises(OSError, match="No space left"):
+            complete(graph, background)
+    assert not graph.path.exists() and not wcc.path.exists() and other.path.exists()

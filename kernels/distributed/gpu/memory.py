@@ -159,9 +159,10 @@ def in_host_memory(array: Array) -> Array:
     """A CuPy array in pinned memory as a NumPy array, without a copy; any other array is returned unchanged."""
     if not is_cupy_array(array) or memory_of(array) != "host":
         return array
-    with array.device:
+    pinned: cupy.ndarray = array
+    with pinned.device:
         cupy.cuda.get_current_stream().synchronize()  # kernels that write it may have been launched only
-    return np.asarray(_View(array))
+    return np.asarray(_View(pinned))
 
 
 def arcs_on_host(csr: Csr) -> Csr:

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from kernels.arrays import is_cupy
+from kernels.gpu.cupy_internals import complete_cupyx
 from kernels.graph import Graph
 from kernels.library.operators import UserFunctionError
 from pipeline.errors import BadInput, GraphmillError
@@ -47,6 +48,8 @@ class UserProgram:
             GraphmillError, MemoryError: As the function.
         """
         try:
+            if is_cupy(graph):
+                complete_cupyx()
             called: Callable[..., Any] | None = getattr(self._module(), function, None)
             if not callable(called):
                 raise BadInput(self.file, f"defines no function {function}")

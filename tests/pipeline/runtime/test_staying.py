@@ -1,13 +1,16 @@
 """Threads that stay are used again; executors of them behave like those of the standard library."""
 
+import gc
 import os
 import time
+import weakref
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
+from contextvars import ContextVar
 from threading import Event, Semaphore, get_ident, get_native_id
 
 import pytest
 
-from kernels.cpu import parallel
+from kernels.cpu import parallel, staying
 from kernels.cpu.staying import StayingThreads, begin_call
 
 EXECUTORS = pytest.mark.parametrize("executor", [StayingThreads, ThreadPoolExecutor])
@@ -93,3 +96,51 @@ def test_the_end_cancels_what_waits_and_awaits_what_was_begun(executor):
     free.set()
     threads.shutdown()
     assert ended.is_set() and not wait([first], 60).not_done
+
+
+def test_a_thread_that_cannot_be_started_is_an_error_unless_another_takes_the_call(monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    free, real = Event(), staying.begin_call
+    with StayingThreads(2) as threads:  # whose end waits for no thread that is not there
+        monkeypatch.setattr(staying, "begin_call", refuse)
+        with pytest.raises(RuntimeError, match="new thread"):
+            threads.submit(int)
+        monkeypatch.setattr(staying, "begin_call", real)
+        first = threads.submit(free.wait)
+        monkeypatch.setattr(staying, "begin_call", refuse)
+        second = threads.submit(int, "7")
+        free.set()
+        assert first.result() and second.result() == 7
+
+
+def test_context_variables_of_one_call_are_not_those_of_the_next():
+    variable = ContextVar("variable", default=0)
+    seen = []
+    for number in range(1, 9):
+        done = Event()
+        begin_call(lambda number=number, done=done: (seen.append(variable.get()), variable.set(number), done.set()))
+        assert done.wait(60)
+        time.sleep(0.001)  # until the thread is idle again
+    assert seen == [0] * 8
+
+
+@EXECUTORS
+def test_a_result_does_not_outlive_its_future(executor):
+    class Result:
+        pass
+
+    begun, free = Event(), Event()
+    with executor(1) as threads:
+        held = threads.submit(free.wait)
+        first = threads.submit(Result)
+        threads.submit(lambda: (begun.set(), last.wait()))
+        last = Event()
+        free.set()
+        assert held.result() and begun.wait(60)
+        kept = weakref.ref(first.result())
+        del first
+        gc.collect()
+        assert kept() is None
+        last.set()

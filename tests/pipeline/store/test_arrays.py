@@ -1,6 +1,7 @@
 """Arrays are saved in parts, as the bytes of `np.save`; who opens one that is being saved waits."""
 
 import io
+import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Timer
 
@@ -54,6 +55,10 @@ def test_an_array_that_cannot_be_saved_is_damaged(tmp_path, monkeypatch):
         Timer(0.1, may_fail.set).start()
         with pytest.raises(Damaged):
             opened.result()
+        while arrays._unfinished:
+            time.sleep(0.001)
+        with pytest.raises(Damaged):  # not an array of zeros, while other files are still being saved
+            load_array(tmp_path / "array.npy", np.dtype(np.int64), 99)
         with pytest.raises(OSError, match="No space left"):
             background.finish()
 
