@@ -190,7 +190,7 @@ def gathered(values: Array, rows: Array, missing: Any = None) -> Array:
         missing: The value for NO_ROW.
 
     Returns:
-        An array [m] of the type of `values`. Raises IndexError for another row if the arrays are NumPy's.
+        An array [m] of the type of `values`. Other rows are a mistake of the caller: long arrays of NumPy raise IndexError.
 
     Long arrays of NumPy are read by a compiled loop: `take` widens rows to 64 bits first. A process that has not imported Numba,
     as on a GPU, does not do so for this.
@@ -235,7 +235,10 @@ def first_other(values: Array, others: Array, rows: Array) -> int:
 def looked_up(table: Array, low: int, ids: Array) -> Array:
     """`table[ids - low]` [m] for ids int64 [m]; where that is outside, as for ids of any size, the last entry of the table."""
     if _is_long(ids):
-        made, arrays = np.empty(len(ids), table.dtype), (frozen(table), np.uint64(low % 2**64), frozen(ids).view(np.uint64))
+        made, arrays = (
+            np.empty(len(ids), table.dtype),
+            (frozen(table), np.uint64(low % 2**64), _bits(ids.astype(np.int64, copy=False))),
+        )
         _over(len(ids), lambda part: _look_up(*arrays, made, *part))
         return made
     last = np.uint64(len(table) - 1)

@@ -75,12 +75,19 @@ def followed() -> Iterator[Shown]:
         yield shown
 
 
-@cache
-def shortage() -> "Future[MemoryLimit]":
-    """Watch this worker from now on: done with the limit that it is about to exceed, after which it computes nothing and ends.
+def shortage(own: bool) -> "Future[MemoryLimit]":
+    """Done with the limit that this worker is about to exceed, after which it computes nothing and ends.
 
     The run watches its own process. Limits that it has in common with its workers are seen by whoever is nearest to them.
+
+    Args:
+        own: Whether the run has started this worker, which is watched from now on. Other workers compute for others, too.
     """
+    return _shortage() if own else Future()
+
+
+@cache
+def _shortage() -> "Future[MemoryLimit]":
     short = Future[MemoryLimit]()
 
     def end(limit: MemoryLimit) -> None:

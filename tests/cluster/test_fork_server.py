@@ -16,7 +16,7 @@ import pytest
 from distributed import utils
 
 from pipeline.cluster.dask.dask_internals import keep_fork_server
-from pipeline.cluster.fork_server import fork_server
+from pipeline.cluster.fork_server import _SHARED, fork_server
 from pipeline.cluster.fork_server.multiprocessing_internals import kill_fork_server, socket_in
 from pipeline.cluster.start import started
 from pipeline.config.cluster import ClusterConfig
@@ -45,6 +45,17 @@ def test_clusters_of_one_process_share_it_until_the_last_ends():
         assert eventually(lambda: local_workers() == [kept])
         assert results(last, worker_tasks.number, [1], "cpu") == [1]
     assert not psutil.pid_exists(server)
+
+
+def test_a_lack_of_memory_kills_what_was_forked_for_one_cluster_but_not_for_others(monkeypatch):
+    killed = []
+    monkeypatch.setattr("pipeline.cluster.fork_server.kill_forked", lambda: killed.append(1))
+    with fork_server():
+        with fork_server():
+            _SHARED.kill()
+            assert not killed
+        _SHARED.kill()
+    assert killed
 
 
 def test_a_new_one_starts_if_it_was_killed():

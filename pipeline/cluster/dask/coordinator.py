@@ -38,6 +38,7 @@ class GroupRequest(NamedTuple):
     preferred: Sequence[str]  # workers that have the ranks' shards loaded
     call: bytes  # what each worker calls: see `session.run`
     step: str  # what the ranks compute, for messages
+    own: bool  # whether the run has started the workers
     version: CodeVersion  # of this module
 
 
@@ -166,7 +167,7 @@ class Coordinator(SchedulerPlugin):
         if silent := await self._open(group):
             return Outcome(workers, lost=f"worker {silent} does not answer")
         answers: dict[str, bytes] = {}
-        content = {"session": group.session, "call": request.call, "step": request.step}
+        content = {"session": group.session, "call": request.call, "step": request.step, "own": request.own}
         calls = {self._start(self._ask(worker, session.RUN, **content)): worker for worker in workers}
         running = set(calls)
         while running and time.monotonic() < until:

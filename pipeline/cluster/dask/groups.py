@@ -63,9 +63,9 @@ class RankGroups:
                 known, of_memory = ended, of_memory + 1
             if of_memory > 1:  # a third time would end as the second, on a fresh worker
                 break
-            run = f"process {os.getpid()} on {socket.gethostname()}"
+            run, own = f"process {os.getpid()} on {socket.gethostname()}", self._config.scheduler == "local"
             outcome = self._call(
-                GroupRequest(self._client.id, run, size, ranks.deadline, self._workers, dumps(ranks), step, version), poll
+                GroupRequest(self._client.id, run, size, ranks.deadline, self._workers, dumps(ranks), step, own, version), poll
             )
             if outcome.busy:
                 held = f"the workers are held by other runs: {outcome.busy}"

@@ -27,15 +27,16 @@ async def open_session(session: str, placement: Sequence[str], dask_worker: Work
     dask_worker.handlers |= {RUN: run, CLOSE: close, PUT: put, IS_OPEN: is_open}
 
 
-async def run(session: str, call: bytes, step: str) -> dict[str, Any]:
+async def run(session: str, call: bytes, step: str, own: bool) -> dict[str, Any]:
     """Call the pickled `call(session)`, which runs the worker's ranks; return `results`, an `error` or what was `lost`.
 
     Args:
         step: What the ranks compute, for the error if this worker is about to take too much memory.
+        own: Whether the run has started the worker, which is watched only then.
     """
     opened = STATE.sessions[session]
     opened.running = asyncio.wrap_future(on_daemon_thread(lambda: _answer(call, opened)))
-    short = asyncio.wrap_future(shortage())
+    short = asyncio.wrap_future(shortage(own))
     await asyncio.wait([opened.running, short], return_when=asyncio.FIRST_COMPLETED)
     if short.done():
         return _error(too_large(step, short.result()))

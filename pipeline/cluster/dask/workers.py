@@ -71,7 +71,7 @@ class Workers:
             yield from (list(map(_without_spans, of_task)) for of_task in zip(*results, strict=True))
             return
         step = current.name if (current := progress.CURRENT.get()) else name
-        run = partial(_run, call, backend, version, step=step)
+        run = partial(_run, call, backend, version, step=step, own=self._config.scheduler == "local")
         # An error of a task would occur again. Errors that may pass, such as a full disk, are for the step's caller to retry.
         futures = deque(self._client.map(run, list(tasks), key=name, pure=False, retries=0))
         try:
@@ -136,8 +136,9 @@ def _run(
     version: CodeVersion,
     task: Task,
     step: str = "",
+    own: bool = False,
 ) -> Result:
-    """Run a task, on a thread that can be left where it is. Raises TooLarge if this worker is about to exceed a limit."""
+    """Run a task, on a thread that can be left where it is. Raises TooLarge if it is about to exceed a limit."""
     version.require()
 
     def work() -> Result:
@@ -147,7 +148,7 @@ def _run(
             use_gpu()
             return function(TaskContext(backend, STATE.open_graphs), task)
 
-    running, short = on_daemon_thread(work), shortage()
+    running, short = on_daemon_thread(work), shortage(own)
     either: list[Future[Any]] = [running, short]
     wait(either, return_when=FIRST_COMPLETED)
     if short.done():

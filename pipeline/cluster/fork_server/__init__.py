@@ -51,6 +51,11 @@ class _Shared:
             if not self._users:
                 self._open.close()
 
+    def kill(self) -> None:
+        """Kill what the fork server has forked, and it, if no other cluster of this process uses it. It waits for no lock."""
+        if self._users == 1:
+            kill_forked()
+
     def _start(self, opened: ExitStack) -> None:
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
@@ -77,7 +82,7 @@ def fork_server() -> Iterator[None]:
         with undisturbed():
             _SHARED.enter()
             stack.enter_context(cleaned(_SHARED.leave))
-            stack.enter_context(braked(kill_forked))  # also workers that are just starting
+            stack.enter_context(braked(_SHARED.kill))  # also workers that are just starting
         yield
 
 

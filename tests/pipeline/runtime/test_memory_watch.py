@@ -206,6 +206,14 @@ def test_the_nearest_limit_ends_the_work_that_the_main_thread_awaits(monkeypatch
     assert apart(lambda: 1) == 1  # what failed once fails no other work
 
 
+def test_only_workers_that_the_run_has_started_are_watched(monkeypatch):
+    started = []
+    monkeypatch.setattr(memory_watch, "_start", lambda *of: started.append(of))
+    monkeypatch.setattr(memory_watch, "_shortage", memory_watch._shortage.__wrapped__)
+    assert not memory_watch.shortage(own=False).done() and not started
+    assert not memory_watch.shortage(own=True).done() and started
+
+
 def test_work_that_nobody_awaits_is_not_watched(monkeypatch):
     monkeypatch.setattr(memory_watch, "limits", lambda: pytest.fail("is watched"))
     with memory_watch.watched(str):
