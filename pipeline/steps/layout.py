@@ -220,8 +220,8 @@ def store_part(
         if later := kept is not None and not context.sharded:  # in the process of the run
             until_saved.pop_all()
     proved = facts.model_copy(update={"proof": proof} | _in_rows(edges, rules, facts.arcs))
-    complete = Folder(folder, unsealed("graph", proved.stored()))
-    return StoredPart(complete, digests, graph if kept else None, background if later else None)
+    parts = Folder(folder, unsealed("graph", proved.stored()))
+    return StoredPart(parts, digests, graph if kept else None, background if later else None)
 
 
 def lay_out_part(
