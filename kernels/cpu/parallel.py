@@ -192,8 +192,7 @@ def gathered(values: Array, rows: Array, missing: Any = None) -> Array:
     Returns:
         An array [m] of the type of `values`. Other rows are a mistake of the caller: long arrays of NumPy raise IndexError.
 
-    Long arrays of NumPy are read by a compiled loop: `take` widens rows to 64 bits first. A process that has not imported Numba,
-    as on a GPU, does not do so for this.
+    Long arrays of NumPy are read by a compiled loop where Numba is imported: `take` widens rows to 64 bits first.
     """
     if not _is_long(rows) or not len(values):
         return _taken(values, rows, missing)
@@ -235,10 +234,7 @@ def first_other(values: Array, others: Array, rows: Array) -> int:
 def looked_up(table: Array, low: int, ids: Array) -> Array:
     """`table[ids - low]` [m] for ids int64 [m]; where that is outside, as for ids of any size, the last entry of the table."""
     if _is_long(ids):
-        made, arrays = (
-            np.empty(len(ids), table.dtype),
-            (frozen(table), np.uint64(low % 2**64), _bits(ids.astype(np.int64, copy=False))),
-        )
+        made, arrays = np.empty(len(ids), table.dtype), (frozen(table), np.uint64(low % 2**64), _bits(np.asarray(ids, np.int64)))
         _over(len(ids), lambda part: _look_up(*arrays, made, *part))
         return made
     last = np.uint64(len(table) - 1)

@@ -109,7 +109,10 @@ def work():
 try:
     apart(work)
 except TooLarge as error:
-    print(error, [child for child in forked() if child.status() != psutil.STATUS_ZOMBIE], flush=True)
+    until = time.monotonic() + 60  # a killed process ends when the kernel lets it run again
+    while (alive := [child for child in forked() if child.status() != psutil.STATUS_ZOMBIE]) and time.monotonic() < until:
+        time.sleep(0.01)
+    print(error, alive, flush=True)
 os._exit(0)
 """
 

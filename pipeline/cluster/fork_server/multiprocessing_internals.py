@@ -6,6 +6,7 @@ Python changes one.
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, process
@@ -48,9 +49,19 @@ def kill_forked() -> None:
         return
     server.ensure_running = _refuse
     with suppress(OSError):  # no Linux, where nothing sees a lack of memory, either
+        os.kill(number, signal.SIGSTOP)  # so that it forks none after they were listed
+        _await_stop(number)
         forked = Path(f"/proc/{number}/task/{number}/children").read_text(encoding="ascii").split()
         for process_id in (number, *map(int, forked)):
             os.kill(process_id, signal.SIGKILL)
+
+
+def _await_stop(number: int) -> None:
+    """Wait until a process has stopped, or for 20 ms."""
+    for _ in range(20):
+        if Path(f"/proc/{number}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] in "TZ":
+            return
+        time.sleep(0.001)
 
 
 def _refuse() -> None:
