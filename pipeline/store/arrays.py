@@ -152,7 +152,13 @@ class Background:
             wait(waiting, return_when=FIRST_COMPLETED)
         parts, file = _parts(array), path.open("wb", buffering=0)
         file.truncate(len(header) + array.nbytes)
-        self._saving[path] = self._pool.submit(_save_opened, file, array, parts, _begun(file))
+        key = _begun(file)
+        try:
+            self._saving[path] = self._pool.submit(_save_opened, file, array, parts, key)
+        except RuntimeError:  # no thread can be started: nobody must wait for this file
+            del _unfinished[key]
+            file.close()
+            raise
 
     def digests(self) -> dict[Path, str]:
         """The digests of CuPy's arrays as files, which need not be complete; they are given once."""

@@ -63,6 +63,18 @@ def test_an_array_that_cannot_be_saved_is_damaged(tmp_path, monkeypatch):
             background.finish()
 
 
+def test_nobody_waits_for_a_file_that_no_thread_saves(tmp_path, monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("kernels.cpu.staying.begin_call", refuse)
+    with Background() as background:
+        with pytest.raises(RuntimeError, match="new thread"):
+            background.save(tmp_path / "array.npy", np.arange(99))
+        assert not arrays._unfinished
+        background.finish()
+
+
 def test_few_files_wait_to_be_saved(tmp_path, monkeypatch):
     monkeypatch.setattr(arrays, "_OPEN", 2)
     with Background() as background:
