@@ -110,7 +110,6 @@ def _of_rows(answer: Any, rows: Array) -> Any:
     if isinstance(answer, ReachabilityIndex):
         node, labels = answer.condensation.node[rows], answer.labels
         return RowLabels(answer.condensation.names[node], labels.level[node], labels.low[:, node], labels.post[:, node])
-
     return with_arrays(answer, lambda array: array.take(rows, axis=-1) if array.ndim else array)
 
 
