@@ -36,7 +36,7 @@ class StayingThreads(Executor):
     """As `concurrent.futures.ThreadPoolExecutor`, with threads that other executors have used before. Thread-safe."""
 
     def __init__(self, threads: int) -> None:
-        self._threads = self._free = threads
+        self._threads, self._at_work, self._idle = threads, 0, 0  # at work are also those that are idle
         self._waiting = deque[tuple[Future[Any], Callable[[], Any]]]()
         self._change, self._open = Condition(), True
 
@@ -48,8 +48,9 @@ class StayingThreads(Executor):
             if not self._open:
                 raise RuntimeError("the executor was shut down")
             self._waiting.append(call)
-            begins = self._free > 0
-            self._free -= begins
+            begins = len(self._waiting) > self._idle and self._at_work < self._threads
+            self._at_work += begins
+            self._change.notify_all()
         if begins:
             try:
                 begin_call(self._work)
@@ -61,9 +62,9 @@ class StayingThreads(Executor):
     def _left_to_others(self, call: tuple[Future[Any], Callable[[], Any]]) -> bool:
         """Whether a thread that is at work takes, or has taken, a call for which none could be started; else it is withdrawn."""
         with self._change:
-            self._free += 1
+            self._at_work -= 1
             self._change.notify_all()
-            if self._free < self._threads or call not in self._waiting:
+            if self._at_work or call not in self._waiting:
                 return True
             self._waiting.remove(call)
             return False
@@ -75,10 +76,14 @@ class StayingThreads(Executor):
             del call  # and what it holds, while the thread waits
 
     def _next(self) -> tuple[Future[Any], Callable[[], Any]] | None:
+        """The next call; None after the end. A thread stays until then: others would have memory for the same work, too."""
         with self._change:
+            self._idle += 1
+            self._change.wait_for(lambda: self._waiting or not self._open)
+            self._idle -= 1
             if self._waiting:
                 return self._waiting.popleft()
-            self._free += 1
+            self._at_work -= 1
             self._change.notify_all()
             return None
 
@@ -89,11 +94,12 @@ class StayingThreads(Executor):
             cancelled = [future for future, _ in self._waiting] if cancel_futures else []
             if cancel_futures:
                 self._waiting.clear()
+            self._change.notify_all()
         for future in cancelled:
             future.cancel()
         if wait:
             with self._change:
-                self._change.wait_for(lambda: self._free == self._threads)
+                self._change.wait_for(lambda: not self._at_work)
 
 
 def _settle(future: Future[Result], function: Callable[[], Result]) -> None:

@@ -112,18 +112,20 @@ def lay_out(
         apart = over_ranks or backend == "cpu"
         on_host = 0 if apart else layout_on_host(shape, columns, parallel.rule == "keep")
         stored, *others = store(backend, "device") if apart else on_gpu_or_cpu("graph: laid out", needed, on_host, store)
-        if (read := EdgeFacts.of(edges)).first_id is None:
-            compare_declared(read.source.path, read.declared_vertices, GraphFacts.of(stored.folder).vertices)
-        for path in list(stored.folder.path.iterdir()):
-            path.rename(folder / path.name)
-        opened.extend([stored.graph] if stored.graph else [])
-        digests = {name: digest for of in (stored, *others) for name, digest in of.digests.items()}
-        saving = stored.saving
-        if saving and (runtime.checking is None or not runtime.in_this_process):
-            saving.finish()
-        if runtime.checking is None or not digests:
-            return WrittenStep(stored.folder.facts, digests)
-        deferred.append((runtime.checking, saving))
+        with ExitStack() as until_deferred:
+            saving = until_deferred.enter_context(stored.saving) if stored.saving else None
+            if (read := EdgeFacts.of(edges)).first_id is None:
+                compare_declared(read.source.path, read.declared_vertices, GraphFacts.of(stored.folder).vertices)
+            for path in list(stored.folder.path.iterdir()):
+                path.rename(folder / path.name)
+            opened.extend([stored.graph] if stored.graph else [])
+            digests = {name: digest for of in (stored, *others) for name, digest in of.digests.items()}
+            if saving and (runtime.checking is None or not runtime.in_this_process):
+                saving.finish()
+            if runtime.checking is None or not digests:
+                return WrittenStep(stored.folder.facts, digests)
+            until_deferred.pop_all()
+            deferred.append((runtime.checking, saving))
         known = {name: FileEntry((folder / name).stat().st_size, digest) for name, digest in digests.items()}
         return WrittenStep(stored.folder.facts, {}, known)
 
@@ -134,9 +136,8 @@ def lay_out(
         checking.append(beside(partial(complete, graph, saving)))
     holder = runtime.cluster.open_graphs if parallel.step == PLAIN.step and not runtime.ranks_of(graph) else None
     if not (opened and holder and holder.keep(graph, backend, opened[0])):
-        for _, saving in deferred:
-            if saving:
-                saving.finish()  # its arrays take memory that the stages need
+        for saving in (saving for _, saving in deferred if saving):
+            saving.finish()  # its arrays take memory that the stages need
     return graph
 
 

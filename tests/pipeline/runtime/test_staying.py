@@ -127,6 +127,19 @@ def test_context_variables_of_one_call_are_not_those_of_the_next():
 
 
 @EXECUTORS
+def test_an_executor_keeps_its_threads_while_others_take_some(executor):
+    """Each thread keeps memory for the work it did: calls that wander over many threads keep it many times."""
+    free = Event()
+    with executor(1) as one, executor(1) as other:
+        first = one.submit(get_native_id).result()
+        time.sleep(0.01)  # until the thread has nothing to do
+        other.submit(free.wait)
+        second = one.submit(get_native_id).result()
+        free.set()
+    assert first == second
+
+
+@EXECUTORS
 def test_a_result_does_not_outlive_its_future(executor):
     class Result:
         pass
